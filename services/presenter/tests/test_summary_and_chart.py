@@ -35,7 +35,8 @@ def reported(
         truncated=more.get("truncated", False),
     )
     labels = [column[1] for column in columns]
-    return summary(shape_of(result, labels), labels, WORDS[language, "business"])
+    said = {name: value for name, value in more.items() if name in ("is_top", "measure")}
+    return summary(shape_of(result, labels), labels, WORDS[language, "business"], **said)
 
 
 COUNTS = [("cty", "city", TEXT), ("COUNT(*)", "Count", INTEGER)]
@@ -62,7 +63,32 @@ def test_what_does_not_add_up_has_no_total() -> None:
 
 def test_no_one_is_called_the_highest_where_several_are() -> None:
     assert reported(COUNTS, ("Bern", 5), ("Lyon", 5), ("Rome", 1)) == "3 results. Lowest: Rome (1). Total: 11."
-    assert reported(COUNTS, ("Bern", 5), ("Lyon", 5)) == "2 results."
+    equal = (("Bern", 5), ("Lyon", 5))
+    assert reported(COUNTS, *equal) == "2 results by count: Bern (5) and Lyon (5). Total: 10."
+    assert reported(COUNTS, *equal, language="zh") == "共 2 条结果（按count）：Bern（5）、Lyon（5）。合计：10。"
+
+
+def test_a_few_names_are_named_and_a_short_ranking_with_its_figures() -> None:
+    names = [("name", "name", TEXT)]
+    assert reported(names, ("Anna",), ("Ben",), ("Cleo",)) == "3 results: Anna, Ben and Cleo."
+    assert reported(names, ("Anna",), ("Ben",), language="zh") == "共 2 条结果：Anna、Ben。"
+    assert reported(names, *((name,) for name in "abcdef")) == "6 results."
+    assert reported(names, ("Anna",), (None,)) == "2 results."
+    assert reported(names, ("Anna",), ("x" * 100,)) == "2 results."
+    ranked = reported(COUNTS, ("Bern", 9), ("Lyon", 5), is_top=True)
+    assert ranked == "2 results by count: Bern (9) and Lyon (5)."
+
+
+def test_of_what_is_counted_it_is_said_who_has_the_most_and_the_fewest() -> None:
+    rows = (("Bern", 12), ("Lyon", 6), ("Rome", 2))
+    assert reported(COUNTS, *rows, measure="number of orders") == (
+        "3 results. Bern has the most orders (12 of 20, 60%), Rome the fewest (2)."
+    )
+    assert reported(COUNTS, *rows, measure="订单的数量", language="zh") == (
+        "共 3 条结果。订单最多的是Bern（12，占 60%），最少的是Rome（2），合计 20。"
+    )
+    tied = (("Bern", 6), ("Lyon", 6), ("Rome", 2))
+    assert reported(COUNTS, *tied, measure="number of orders") == "3 results. Lowest: Rome (2). Total: 14."
 
 
 def test_a_result_that_is_not_wholly_at_hand_is_only_counted() -> None:

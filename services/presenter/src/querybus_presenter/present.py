@@ -52,7 +52,7 @@ from querybus_presenter.wording.explain import assurance, counted
 from querybus_presenter.wording.labels import distinct_names, is_neutral, labels
 from querybus_presenter.wording.lineage import Lineage, lineage
 from querybus_presenter.wording.options import OPTIONS_MAX, OPTIONS_MIN, Subject, class_of, options
-from querybus_presenter.wording.phrases import Phrases
+from querybus_presenter.wording.phrases import Phrases, within_sentence
 from querybus_presenter.wording.reading import reading
 from querybus_presenter.wording.statement import read
 from querybus_presenter.wording.texts import Texts, Words
@@ -353,9 +353,13 @@ class _Context:
         ]
         plural = counted(tree, self.catalog, self.texts)
         is_top = read_as is not None and read_as.limit is not None
-        read = read_as.text if read_as is not None and len(read_as.measures) == 1 else ""
+        is_one = read_as is not None and len(read_as.measures) == 1
+        read, measure = (read_as.text, read_as.measures[0]) if read_as is not None and is_one else ("", "")
         reported = self._or_none(
-            "summary", lambda: summary(shape, called, self.texts, counted=plural, is_top=is_top, reading=read)
+            "summary",
+            lambda: summary(
+                shape, called, self.texts, counted=plural, is_top=is_top, reading=read, measure=within_sentence(measure)
+            ),
         )
         if reported is None or (self.is_business and leaks(reported, self.catalog, self.texts.language)):
             return fixed

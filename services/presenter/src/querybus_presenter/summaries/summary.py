@@ -23,6 +23,10 @@ CELLS_MAX: Final = 6
 LARGE_ROWS_MIN: Final = 10
 QUARTILE_ROWS_MIN: Final = 20
 DESCRIBED_MAX: Final = 3
+LISTED_MAX: Final = 5
+"""Rows that are named one by one: so many are still read as a sentence."""
+LISTED_LENGTH_MAX: Final = 60
+_COUNTS: Final = {"en": re.compile(r"number of (.+)"), "zh": re.compile(r"(.+?)(?:的?数量|数)")}
 _HAN = re.compile(r"[\u3400-\u9fff]")
 
 
@@ -39,22 +43,34 @@ def summary(
     counted: str | None = None,
     is_top: bool = False,
     reading: str = "",
+    measure: str = "",
 ) -> str:
     """Return the faithful summary of a result; `labels` name its columns in speech.
 
     `counted` is the plural name for people of what a single figure counts, if that is certain. Of the first lines of
     an order, `is_top`, neither total nor share is said: they are of what is shown, which nobody asked for.
-    `reading` says what a single figure is a figure of.
+    `reading` says what a single figure is a figure of, `measure` what the figure of each line is: "number of orders".
     """
     if shape.row_count == 0:
         return texts.summary["empty"]
     if shape.is_whole and shape.row_count == 1:
         return _one_row(shape, labels, texts, counted, reading)
     count = number_in_words(Decimal(shape.row_count))
-    said = [texts.summary["one"] if shape.row_count == 1 else texts.summary["many"].format(count=count)]
+    listed = _listed(shape, texts, is_top=is_top)
+    if listed:
+        amounts = [label for facet, label in zip(shape.facets, labels, strict=True) if facet.role is Role.AMOUNT]
+        is_said = len(amounts) == 1 < len(labels) and not is_neutral(amounts[0], texts) and "(" not in amounts[0]
+        by = texts.summary["by"].format(label=within_sentence(amounts[0])) if is_said else ""
+        said = [texts.summary["these"].format(count=count, by=by, listed=listed)]
+    else:
+        said = [texts.summary["one"] if shape.row_count == 1 else texts.summary["many"].format(count=count)]
     if shape.is_truncated:
         said.append(texts.summary["cut"].format(count=count))
-    reported = _figures(shape, labels, texts, is_top=is_top) if shape.is_whole else []
+    counts = _COUNTS[texts.language].fullmatch(measure)
+    noun = counts.group(1) if counts else ""
+    reported = (
+        _figures(shape, labels, texts, is_top=is_top, is_listed=bool(listed), noun=noun) if shape.is_whole else []
+    )
     if not reported and shape.rows >= LARGE_ROWS_MIN:
         reported = _described(shape, labels, texts)
         if reported and not shape.is_whole:
@@ -99,8 +115,52 @@ def _one_value(label: str, value: str, texts: Texts, counted: str | None) -> str
     return texts.summary["answer_of" if is_plural else "is"].format(value=value, label=words)
 
 
-def _figures(shape: Shape, labels: Sequence[str], texts: Texts, *, is_top: bool) -> list[str]:
-    """Return extremes, total, trend and top share of a result of one name and one amount a row."""
+def _listed(shape: Shape, texts: Texts, *, is_top: bool) -> str:
+    """Return the few rows of a result one by one, names with their figure where they have one; empty for any other.
+
+    Of several names with figures in no order, the highest and the lowest say more.
+    """
+    if not (shape.is_whole and 2 <= shape.row_count <= LISTED_MAX and shape.rows == shape.row_count):
+        return ""
+    amounts = shape.of(Role.AMOUNT)
+    names = [facet for facet in shape.facets if facet not in amounts]
+    if len(shape.facets) == 1:
+        said = _names(shape.facets[0], texts)
+    elif len(shape.facets) == 2 and len(amounts) == len(names) == 1:
+        numbers = [number for number in amounts[0].numbers if number is not None]
+        says_more = len(set(numbers)) > 1 and not is_top
+        if len(numbers) < shape.rows or says_more or (names[0].role is Role.TIME and shape.rows > 2):
+            return ""
+        figures = _amounts(numbers, amounts[0], texts)
+        pairs = zip(_names(names[0], texts), figures, strict=False)
+        said = [texts.summary["pair"].format(name=name, value=value) for name, value in pairs]
+    else:
+        return ""
+    if len(said) < shape.rows:
+        return ""
+    *others, last = said
+    return texts.summary["comma"].join(others) + texts.summary["last_comma"] + last
+
+
+def _names(facet: Facet, texts: Texts) -> list[str]:
+    """Return the cells of a column in words; fewer than there are where one is empty or too long to be said."""
+    if facet.role is Role.AMOUNT:
+        return _amounts([number for number in facet.numbers if number is not None], facet, texts)
+    cells = [
+        in_words(cell, facet.kind, texts, as_year=facet.as_year, grain=facet.grain)  # type: ignore[arg-type]
+        for cell in facet.cells
+        if cell is not None
+    ]
+    return [cell for cell in cells if cell and len(cell) <= LISTED_LENGTH_MAX and cell.isprintable()]
+
+
+def _figures(
+    shape: Shape, labels: Sequence[str], texts: Texts, *, is_top: bool, is_listed: bool = False, noun: str = ""
+) -> list[str]:
+    """Return extremes, total, trend and top share of a result of one name and one amount a row.
+
+    Where the rows were named one by one, neither the extremes again.
+    """
     amounts = shape.of(Role.AMOUNT)
     if len(shape.facets) != 2 or len(amounts) != 1:
         return []
@@ -119,19 +179,34 @@ def _figures(shape: Shape, labels: Sequence[str], texts: Texts, *, is_top: bool)
 
     ranked = sorted(known, key=lambda item: item[0])
     (low, low_name), (high, high_name) = ranked[0], ranked[-1]
-    if low == high:
+    if low == high and not is_listed:
         return []
     said = _trend(shape, x, amounts[0], texts) if x.role is Role.TIME else []
     # Where several share an extreme, none of them is "the" highest.
     label = "" if is_neutral(labels[y], texts) else within_sentence(labels[y])
     low_said, high_said = _amounts((low, high), amounts[0], texts)
-    if ranked[-2][0] != high and (name := named(high_name)):
+    whole = total([number for number, _ in known])
+    adds_up = amounts[0].adds_up and not is_top and len(known) == shape.row_count
+    is_clear = ranked[-2][0] != high and ranked[1][0] != low and x.role is Role.CATEGORY and not is_listed
+    if noun and is_clear and (high_named := named(high_name)) and (low_named := named(low_name)):
+        is_share = adds_up and _is_division(x, ranked)
+        return [
+            texts.summary["most_of" if is_share else "most"].format(
+                noun=noun,
+                high=high_named,
+                low=low_named,
+                value=high_said,
+                low_value=low_said,
+                whole=_amounts((whole,), amounts[0], texts)[0],
+                share=number_in_words(round(decimal(high) * 100 / whole, 1)) if is_share else "",
+            )
+        ]
+    if not is_listed and ranked[-2][0] != high and (name := named(high_name)):
         reported = texts.summary["highest"].format(label=label, name=name, value=high_said)
         said.append(re.sub(r"\s+:", ":", reported))
-    if ranked[1][0] != low and (name := named(low_name)):
+    if not is_listed and ranked[1][0] != low and (name := named(low_name)):
         said.append(texts.summary["lowest"].format(name=name, value=low_said))
-    if amounts[0].adds_up and not is_top and len(known) == shape.row_count:
-        whole = total([number for number, _ in known])
+    if adds_up:
         said.append(texts.summary["total"].format(value=_amounts((whole,), amounts[0], texts)[0]))
         if x.role is Role.CATEGORY and _is_division(x, ranked) and (name := named(high_name)):
             share = decimal(high) * 100 / whole
