@@ -282,7 +282,14 @@ async def test_ten_thousand_rows_scroll_with_few_elements_and_little_memory(stac
     [
         (
             {},
-            ("#boards", "#admin=questions", "#admin=suggestions", "#admin=evaluate", "#admin=keys", "#admin=connections"),
+            (
+                "#boards",
+                "#admin=questions",
+                "#admin=suggestions",
+                "#admin=evaluate",
+                "#admin=keys",
+                "#admin=connections",
+            ),
         ),
         (
             {"locale": "zh-CN", "color_scheme": "dark", "viewport": {"width": 360, "height": 740}},

@@ -201,3 +201,43 @@ def test_without_a_catalog_an_analyst_still_reads_the_statement() -> None:
     made = reading(tree, None, WORDS["en", "analyst"], with_names=True)
     assert made is not None
     assert made.text == "Number of rows per a, where b is 1."
+
+
+PAID = "100.0 * SUM(CASE WHEN channel = 'app' THEN 1 ELSE 0 END) / COUNT(*)"
+
+
+@pytest.mark.parametrize(
+    ("sql", "english", "chinese"),
+    [
+        (f"SELECT {PAID} FROM orders", "Percentage of orders where channel is app.", "渠道为app的订单占比。"),
+        (
+            "SELECT ROUND(COUNT(CASE WHEN channel = 'app' THEN 1 END) * 100.0 / COUNT(*), 2) FROM orders",
+            "Percentage of orders where channel is app.",
+            "渠道为app的订单占比。",
+        ),
+        (
+            "SELECT channel, CAST(100 * COUNT(*) AS REAL) / SUM(COUNT(*)) OVER () FROM orders GROUP BY channel",
+            "Percentage of orders per channel.",
+            "订单占比，按渠道统计。",
+        ),
+    ],
+)
+def test_percentages_are_read_as_such(sql: str, english: str, chinese: str) -> None:
+    assert read_as(sql).text == english
+    assert read_as(sql, "zh").text == chinese
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT 100.0 * SUM(CASE WHEN channel = 'app' THEN amount ELSE 0 END) / COUNT(*) FROM orders",
+        "SELECT 100.0 * SUM(CASE WHEN channel = 'app' THEN 1 ELSE 2 END) / COUNT(*) FROM orders",
+        "SELECT 10 * SUM(CASE WHEN channel = 'app' THEN 1 ELSE 0 END) / COUNT(*) FROM orders",
+        "SELECT channel, 100.0 * COUNT(*) / SUM(COUNT(*)) OVER (PARTITION BY channel) FROM orders GROUP BY channel",
+        "SELECT 100.0 * SUM(CASE WHEN channel = 'app' THEN 1 ELSE 0 END) / COUNT(DISTINCT member_id) FROM orders",
+    ],
+)
+def test_what_is_no_percentage_of_rows_is_not_called_one(sql: str) -> None:
+    catalog = Catalog(connection="club", dialect=Dialect.SQLITE, tables=TABLES)
+    made = reading(read(sql, Dialect.SQLITE), catalog, WORDS["en", "business"], with_names=False)
+    assert made is None or "ercentage" not in made.text

@@ -202,7 +202,8 @@ class _Context:
 
     def _units(self, result: Result) -> tuple[str, ...]:
         """Return what the amounts of each column are in, where its owner has said that."""
-        origins = self._origins(result) if self.catalog is not None and self.catalog.has_units else ()
+        has_units = self.catalog is not None and self.catalog.has_units
+        origins = self._origins(result) if has_units or "100" in (self.envelope.body.sql or "") else ()
         units = tuple(origin.unit.get(self.texts.language, "") for origin in origins)
         return units if len(units) == len(result.columns) else ("",) * len(result.columns)
 

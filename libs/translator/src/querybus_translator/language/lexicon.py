@@ -24,6 +24,7 @@ class Op(Enum):
     SHOW = auto()
     SUM = auto()
     AVERAGE = auto()
+    SHARE = auto()
     MAXIMUM = auto()
     MINIMUM = auto()
     GREATER = auto()

@@ -17,6 +17,7 @@ from querybus.core.catalog import Language
 from querybus_translator.answers.options import display
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.writing.form import (
+    Aggregate,
     AllOf,
     AnyOf,
     ColumnRef,
@@ -106,6 +107,10 @@ class _Speaker:
             shown = self.table(measure.table) if measure.table is not None else self.text("rows")
         if measure.distinct:
             shown = self.text("different", what=shown)
+        if measure.aggregate is Aggregate.RATE and measure.table is not None:
+            return self.text("rate", what=shown, table=self.table(measure.table))
+        if measure.share_of is not None:
+            return self.text("share_where", what=shown, condition=self.condition(measure.share_of, alone=alone))
         return self.text(measure.aggregate.name.lower(), what=shown) if measure.aggregate is not None else shown
 
     def condition(self, condition: Condition, *, alone: bool) -> str:

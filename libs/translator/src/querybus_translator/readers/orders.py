@@ -25,7 +25,7 @@ _FIGURES = {
 
 
 _MAKES_FIGURE = frozenset({
-    Op.COUNT, Op.COUNT_KINDS, Op.MOST, Op.FEWEST, Op.COMMON, Op.RARE, Op.HIGHEST, Op.LOWEST, Op.FREQUENCY, *_FIGURES,
+    Op.COUNT, Op.COUNT_KINDS, Op.MOST, Op.FEWEST, Op.COMMON, Op.RARE, Op.HIGHEST, Op.LOWEST, Op.FREQUENCY, Op.SHARE, *_FIGURES,
 })  # fmt: skip
 
 
@@ -243,7 +243,7 @@ def _ranked_by_count(sketch: Sketch, place: int) -> None:
 
 def _counts_by(sketch: Sketch) -> bool:
     """ "Parcels per month", "orders by channel", 按城市统计客户: rows by something are counted, where no figure is named."""
-    if sketch.rankings or sketch.orderings or sketch.having:
+    if sketch.rankings or sketch.orderings or sketch.having or sketch.free_places(Op.SHARE):
         return False
     for place in sketch.free_places(Op.BY, Op.EACH):
         if sketch.op(place) is Op.EACH and sketch.nodes[place].text.lower() not in _PER:

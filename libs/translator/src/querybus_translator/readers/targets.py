@@ -9,7 +9,7 @@ from __future__ import annotations
 from querybus.core.catalog import ColumnKind
 from querybus_translator.language.clauses import negation_before
 from querybus_translator.language.lexicon import Op, lexicon
-from querybus_translator.schema.labels import labels
+from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Literal, Measure, Operator
 from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
@@ -33,6 +33,8 @@ def read_targets(sketch: Sketch) -> None:
     _names_of_columns(sketch)
     for place in sketch.free_places(Op.ADJECTIVE_ASK):
         _asked_by_meaning(sketch, place)
+    for place in sketch.free_places(Op.SHARE):
+        _share(sketch, place)
     for place in sketch.free_places(Op.COUNT, Op.COUNT_KINDS):
         _count(sketch, place)
     for place in sketch.free_places(*_FIGURES):
@@ -51,6 +53,7 @@ def read_targets(sketch: Sketch) -> None:
         if sketch.asked[place] if not sketch.chinese else (pick is not None and pick.score >= _CHINESE_TARGET_MIN):
             sketch.take(place)
             sketch.targets.append((place, Measure(column)))
+    _rates(sketch)
     _swallowed_totals(sketch)
     for place in sketch.free_places(Op.DETAILS):
         sketch.take(place)
@@ -271,6 +274,40 @@ def _asks_who(sketch: Sketch) -> bool:
 _PERSONS = frozenset({"who", "whom"})
 
 
+def _rates(sketch: Sketch) -> None:
+    """ "The average number of lendings per reader", 平均每位读者借阅多少次: one figure, and no line for each reader."""
+    averages = sketch.free_places(Op.AVERAGE)
+    counts = [measure for _, measure in sketch.targets if measure.aggregate is Aggregate.COUNT]
+    if len(averages) != 1 or len(counts) != 1 or len(sketch.targets) != 1:
+        return
+    counted, groups = counts[0], [group for _, group in sketch.groups]
+    pieces = key_columns(sketch.index, groups[0]) if len(groups) == 1 and isinstance(groups[0], int) else groups
+    if counted.column is not None or counted.table is None or len(pieces) != 1 or isinstance(pieces[0], int):
+        sketch.doubts += 1.0
+        return
+    sketch.take(*averages)
+    sketch.groups.clear()
+    sketch.targets = [(averages[0], Measure(pieces[0], Aggregate.RATE, table=counted.table))]
+
+
+def _share(sketch: Sketch, place: int) -> None:
+    """ "Share of cancelled orders", 取消订单的占比: of the rows of the table beside it."""
+    steps = range(place - 1, -1, -1) if sketch.chinese else range(place + 1, len(sketch.nodes))
+    other = next((step for step in steps if sketch.table(step) is not None), None)
+    beside = sketch.before(place) if sketch.chinese else sketch.after(place)
+    column, table = sketch.column(beside), sketch.table(other)
+    if table is None and column is not None and beside is not None and sketch.is_free(beside):
+        # 会员等级占比: which share of the rows each of its values has.
+        table, other = column.table, beside
+        sketch.groups.append((beside, column))
+    if table is None:
+        sketch.doubts += 1.0
+        return
+    sketch.take(place, other)
+    sketch.targets.append((place, Measure(aggregate=Aggregate.SHARE, table=table)))
+    sketch.anchor = sketch.anchor if sketch.anchor is not None else table
+
+
 def _count(sketch: Sketch, place: int) -> None:
     if not sketch.chinese and (_is_part_of_figure(sketch, place) or _is_repeated(sketch, place)):
         return
@@ -446,6 +483,11 @@ def _figure_elsewhere(sketch: Sketch, place: int, places: list[int], aggregates:
         return
     if sketch.op(following) is Op.COUNT:
         named = sketch.after(following)
+        if sketch.table(named) is not None and aggregates == [Aggregate.AVERAGE]:
+            # How many there are of each is averaged below, where it is known what each is.
+            sketch.take(following, named)
+            sketch.targets.append((place, Measure(aggregate=Aggregate.COUNT, table=sketch.table(named))))
+            return
         column = sketch.column(named)
         if column is not None and sketch.is_numeric(column):
             sketch.take(following, named, *places)

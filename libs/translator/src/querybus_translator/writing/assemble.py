@@ -7,6 +7,7 @@ alternatives, things that hold at the same time, and the rest together.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op, lexicon
@@ -18,6 +19,7 @@ from querybus_translator.readers.targets import read_targets
 from querybus_translator.schema.labels import key_columns, known_by, labels
 from querybus_translator.writing.form import (
     Aggregate,
+    AllOf,
     AnyOf,
     ColumnRef,
     Combination,
@@ -31,7 +33,7 @@ from querybus_translator.writing.form import (
     condition_tables,
 )
 from querybus_translator.writing.semijoins import semi_joined
-from querybus_translator.writing.sketch import Placed, Ranking, Sketch
+from querybus_translator.writing.sketch import TEMPORAL, Placed, Ranking, Sketch
 
 
 def assemble(sketch: Sketch) -> Form | None:
@@ -141,6 +143,11 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
     elif group:
         group += [item.column for item in plain if item.column is not None and item.column not in group]
     where = [*read_alternatives(sketch), *(membership for _, membership in sketch.absences)]
+    if any(target.aggregate is Aggregate.SHARE for target in targets):
+        parted = _parted(sketch, targets, where, is_grouped=bool(group))
+        if parted is None:
+            return None
+        targets, where = parted
     form = Form(
         targets=tuple(targets),
         tables=tuple(tables),
@@ -154,6 +161,30 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
     )
     combined = _combined(sketch, form)  # a combination keeps each row once by itself
     return combined if combined.combined is not None else semi_joined(form, sketch.index)
+
+
+def _parted(
+    sketch: Sketch, targets: list[Measure], where: list[Condition], *, is_grouped: bool
+) -> tuple[list[Measure], list[Condition]] | None:
+    """Of what holds, find what the share is of: the one condition that is no period. None where that is not certain.
+
+    Without any, a group's share of all rows is meant.
+    """
+    open_conditions = [condition for condition in where if not _is_period(sketch, condition)]
+    if len(open_conditions) > 1 or (not open_conditions and not is_grouped):
+        return None
+    share_of = open_conditions[0] if open_conditions else None
+    shares = [
+        replace(target, share_of=share_of) if target.aggregate is Aggregate.SHARE else target for target in targets
+    ]
+    return shares, [condition for condition in where if condition is not share_of]
+
+
+def _is_period(sketch: Sketch, condition: Condition) -> bool:
+    if isinstance(condition, AnyOf | AllOf):
+        return all(_is_period(sketch, item) for item in condition.conditions)
+    column = condition.left.column if isinstance(condition, Comparison) else None
+    return column is not None and sketch.kind(column) in TEMPORAL
 
 
 def _by_figure(targets: Sequence[Measure], limit: int | None) -> tuple[Ordering, ...]:

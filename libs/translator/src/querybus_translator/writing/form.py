@@ -21,6 +21,8 @@ class Aggregate(Enum):
     AVERAGE = "average of"
     MAXIMUM = "greatest of"
     MINIMUM = "least of"
+    SHARE = "share of"
+    RATE = "how many for each"
 
 
 class Operator(Enum):
@@ -76,17 +78,21 @@ class ColumnRef:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A column, or a figure made of one. Without a column it counts rows of `table`."""
+    """A column, or a figure made of one. Without a column it counts rows of `table`.
+
+    A rate is how many rows of `table` there are for each value of the column that there is any for. A share is the percentage of those rows that `share_of` holds for; without it, of all of them that a group has.
+    """
 
     column: ColumnRef | None = None
     aggregate: Aggregate | None = None
     table: int | None = None
     distinct: bool = False
+    share_of: Condition | None = None
 
     @property
     def home(self) -> int | None:
-        """The table that the measure needs."""
-        return self.column.table if self.column is not None else self.table
+        """The table that the measure needs; of a rate, the one whose rows are counted."""
+        return self.column.table if self.column is not None and self.aggregate is not Aggregate.RATE else self.table
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +170,9 @@ def tables_of(form: Form) -> tuple[int, ...]:
     add(form.everything)
     for target in form.targets:
         add(target.home)
+        add(target.column.table if target.column is not None else None)
+        for table in condition_tables(target.share_of) if target.share_of is not None else ():
+            add(table)
     for table in form.tables:
         add(table)
     for condition in form.where:
@@ -195,7 +204,8 @@ def columns_of(form: Form) -> frozenset[ColumnRef]:
     column_refs: set[ColumnRef] = set(form.group)
     column_refs.update(target.column for target in form.targets if target.column is not None)
     column_refs.update(ordering.by.column for ordering in form.order if ordering.by.column is not None)
-    for condition in (*form.where, *form.having):
+    shares = (target.share_of for target in form.targets if target.share_of is not None)
+    for condition in (*form.where, *form.having, *shares):
         column_refs |= _condition_columns(condition)
     if form.combined is not None:
         column_refs |= columns_of(form.combined[1])
@@ -219,7 +229,7 @@ def gist(form: Form) -> tuple[object, ...]:
     """Return what distinguishes two forms in what they mean: groups, their labels and counts say by their tables only."""
     grouped = {column.table for column in form.group}
     plain = {
-        (target.aggregate, target.home if target.aggregate is Aggregate.COUNT else target.column)
+        (target.aggregate, target.home if target.aggregate is Aggregate.COUNT else target.column, target.share_of)
         for target in form.targets
         if target.aggregate is not None or target.home not in grouped
     }
@@ -287,7 +297,10 @@ class _Printer:
             shown = self._names.title(measure.table) if measure.table is not None else "rows"
         if measure.distinct:
             shown = f"different {shown}"
-        return f"{measure.aggregate.value} {shown}" if measure.aggregate is not None else shown
+        if measure.aggregate is Aggregate.RATE and measure.table is not None:
+            return f"how many {self._names.title(measure.table)} for each {shown}"
+        share = "" if measure.share_of is None else f" with {self.condition(measure.share_of)}"
+        return f"{measure.aggregate.value} {shown}{share}" if measure.aggregate is not None else shown
 
     def condition(self, condition: Condition) -> str:
         if isinstance(condition, AnyOf):

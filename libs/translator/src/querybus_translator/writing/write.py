@@ -198,6 +198,8 @@ class _Writer:
             if measure.column is None:
                 raise _Unjoinable
             return names.column(measure.column)
+        if measure.aggregate is Aggregate.RATE:
+            return self._rate(measure, names, plan)
         if measure.column is not None:
             if measure.aggregate in _MULTIPLIED and not measure.distinct and plan.fans_out(measure.column.table):
                 # Each figure would be taken once for every row that it meets: better asked about than wrong.
@@ -208,12 +210,34 @@ class _Writer:
             if measure.distinct:
                 column = exp.Distinct(expressions=[column])
             return _AGGREGATES[measure.aggregate](this=column)
+        if measure.aggregate is Aggregate.SHARE:
+            return self._share(measure, names, plan)
         if measure.table is not None and plan.fans_out(measure.table):
             key = self._index.table(measure.table).primary_key
             if len(key) != 1:
                 raise _Unjoinable
             return exp.Count(this=exp.Distinct(expressions=[names.column_named(measure.table, key[0])]))
         return exp.Count(this=exp.Star())
+
+    def _rate(self, measure: Measure, names: _Names, plan: _Plan) -> exp.Expr:
+        """1.0 * how many rows / how many different values of what they belong to."""
+        if measure.table is None or measure.column is None or plan.fans_out(measure.table):
+            raise _Unjoinable
+        pieces = exp.Count(this=exp.Distinct(expressions=[names.column(measure.column)]))
+        rows = exp.Mul(this=exp.Literal.number("1.0"), expression=exp.Count(this=exp.Star()))
+        return exp.Div(this=rows, expression=pieces)
+
+    def _share(self, measure: Measure, names: _Names, plan: _Plan) -> exp.Expr:
+        """100.0 * of how many rows it holds / how many rows there are; of a group, / the rows of all groups."""
+        if measure.table is None or plan.fans_out(measure.table):
+            raise _Unjoinable
+        rows: exp.Expr = exp.Count(this=exp.Star())
+        if measure.share_of is None:
+            part, whole = rows, exp.Window(this=exp.Sum(this=rows.copy()))
+        else:
+            case = exp.case().when(self._condition(measure.share_of, names, plan), exp.Literal.number(1))
+            part, whole = exp.Sum(this=case.else_(exp.Literal.number(0))), rows
+        return exp.Div(this=exp.Mul(this=exp.Literal.number("100.0"), expression=part), expression=whole)
 
     def _as_figure(self, column: ColumnRef, written: exp.Expr) -> exp.Expr:
         """Figures kept as texts are compared as figures."""

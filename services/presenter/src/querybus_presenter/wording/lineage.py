@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from querybus.core.catalog import Catalog, Column, Dialect, Language, Table
 from querybus.sql.conditions.scope import Scope, outermost, scope_of
+from querybus_presenter.wording.percentages import percentage_in
 from querybus_presenter.wording.statement import read
 
 _FUNCTIONS: Final[tuple[tuple[type[exp.Expr], str], ...]] = (
@@ -35,6 +36,8 @@ class Lineage:
     @property
     def unit(self) -> Mapping[Language, str]:
         """What its amounts are in; a number of rows is in nothing."""
+        if self.function == "percentage":
+            return {"en": "%", "zh": "%"}
         return {} if self.column is None or self.function == "count" else self.column.unit
 
 
@@ -70,7 +73,7 @@ def _of(expression: exp.Expr, scope: Scope) -> Lineage:
         if isinstance(expression, kind):
             inner = expression.this
             return Lineage(_column(inner, scope) if isinstance(inner, exp.Column) else None, name)
-    return _UNKNOWN
+    return _UNKNOWN if percentage_in(expression) is None else Lineage(None, "percentage")
 
 
 def _column(written: exp.Column, scope: Scope) -> Column | None:

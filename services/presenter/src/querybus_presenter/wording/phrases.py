@@ -19,6 +19,7 @@ from querybus.sql.conditions.scope import Scope, conjuncts, outermost, projectio
 from querybus.text.labels import column_label, table_label
 from querybus.text.similarity import singular
 from querybus_presenter.summaries.values import in_words
+from querybus_presenter.wording.percentages import percentage_in
 from querybus_presenter.wording.texts import Texts
 
 PARTS_MAX: Final = 6
@@ -133,6 +134,13 @@ class Phrases:
         if isinstance(expression, exp.Filter):
             figure, condition = self.shown(expression.this), self.condition(expression.expression.this)
             return figure and condition and rows["figure_where"].format(figure=figure, condition=condition)
+        if (percentage := percentage_in(expression)) is not None:
+            called = self.counted()
+            condition = None if percentage.condition is None else self.condition(percentage.condition)
+            if called is None or (percentage.condition is not None and condition is None):
+                return None
+            key = "percentage" if condition is None else "percentage_where"
+            return rows[key].format(entity=called, condition=condition)
         if isinstance(expression, exp.Div):
             first, second = self._operand(expression.this), self._operand(expression.expression)
             return first and second and rows["ratio"].format(first=first, second=second)

@@ -19,6 +19,7 @@ from querybus.core.messages import Reading, ReadingFilter, ReadingGroup, Reading
 from querybus.sql.conditions.parts import aimed, conditions_of, groups_of, is_hidden_key, is_join
 from querybus.sql.conditions.periods import period_of, unit_of
 from querybus.sql.conditions.scope import Scope, conjuncts, scope_of
+from querybus_presenter.wording.percentages import percentage_in
 from querybus_presenter.wording.periods import in_words
 from querybus_presenter.wording.phrases import PARTS_MAX, Phrases, listed, within_sentence
 from querybus_presenter.wording.texts import Texts
@@ -325,7 +326,7 @@ def _clauses(select: exp.Select) -> list[exp.Expr]:
 
 def _is_figure(select: exp.Select, item: exp.Expr, scope: Scope) -> bool:
     """Whether a column of the result is a figure of many rows."""
-    if item.find(exp.AggFunc) is not None and item.find(exp.Window) is None:
+    if item.find(exp.AggFunc) is not None and (item.find(exp.Window) is None or percentage_in(item.unalias())):
         return True
     if select.args.get("group") is not None or not isinstance(item.unalias(), exp.Column):
         return False

@@ -1,0 +1,42 @@
+"""Claims on shares and rates: one figure of many rows, with what it is a share of, and never a word passed over."""
+
+from __future__ import annotations
+
+import pytest
+
+from querybus_translator import NotRead, translate
+
+from .test_translator import TODAY, answer, library
+
+
+@pytest.mark.parametrize(
+    ("question", "rows"),
+    [
+        ("What share of readers is from Lyon?", [(50.0,)]),
+        ("What percentage of volumes are novels?", [(50.0,)]),
+        ("Percentage of readers who are older than 60", [(25.0,)]),
+        ("来自Lyon的读者占比", [(50.0,)]),
+        ("share of readers per home town", [("Lyon", 50.0), ("Porto", 25.0), ("Turin", 25.0)]),
+        ("各城市读者占比", [("Lyon", 50.0), ("Porto", 25.0), ("Turin", 25.0)]),
+        ("Average number of readers per home town", [(4 / 3,)]),
+        ("average number of volumes per genre", [(2.0,)]),
+    ],
+)
+def test_shares_and_rates_are_computed_of_all_rows(question: str, rows: list[tuple[object, ...]]) -> None:
+    assert sorted(answer(question)) == sorted(rows)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "share",
+        "What share of readers?",
+        "读者占比",
+        "What share of old readers is from Lyon and younger than 30?",
+        "What percentage of the price of volumes are novels?",
+        "average number of readers",
+    ],
+)
+def test_a_share_of_nothing_or_of_two_things_is_asked_back(question: str) -> None:
+    read = translate(question, library()[0], today=TODAY)
+    assert isinstance(read, NotRead), read
