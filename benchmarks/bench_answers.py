@@ -74,6 +74,12 @@ def is_right(gold: Sequence[Row], got: Sequence[Row], names: Mapping[str, str]) 
     )
 
 
+def _as_share(cell: Any, column: Mapping[str, Any]) -> Any:
+    """Return a percentage that its header calls one as the share that a reference has: 3.59 % is 0.0359."""
+    is_percentage = str(column["label"]).endswith(("(%)", "（%）")) and isinstance(cell, int | float)
+    return cell / 100 if is_percentage else cell
+
+
 def _cell(cell: Any, names: Mapping[str, str]) -> Any:
     if isinstance(cell, bool | int | float):
         return float(f"{float(cell):.6g}")
@@ -133,7 +139,10 @@ class Asked:
 
     def _fits(self, question: Question, answer: Mapping[str, Any]) -> bool:
         gold = self._databases[question.database].execute(question.gold).fetchall()
-        rows = [tuple(row) for row in answer.get("rows") or ()]
+        rows = [
+            tuple(_as_share(cell, column) for cell, column in zip(row, answer["columns"], strict=True))
+            for row in answer.get("rows") or ()
+        ]
         return is_right(gold, rows, self._names[question.database])
 
 

@@ -6,7 +6,7 @@ Conditions that stand behind the negation belong to what is absent: "that had no
 from __future__ import annotations
 
 from querybus_translator.language.lexicon import Op
-from querybus_translator.language.stems import base_form
+from querybus_translator.language.stems import base_form, stem
 from querybus_translator.schema.joins import Edge
 from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.schema.phrases import NodeKind
@@ -113,15 +113,20 @@ def _by_verb(sketch: Sketch, place: int, end: int, anchor: int) -> bool:
     """ "Regions not affected": a table that refers to the rows and bears the verb in its name."""
     for other in range(place + 1, min(end, place + 1 + _WORDS_BETWEEN_MAX)):
         node = sketch.nodes[other]
-        if node.kind not in {NodeKind.WORD, NodeKind.STOP, NodeKind.LINK} or sketch.value(other) is not None:
+        # "Ordered" is a word for sorting elsewhere.
+        is_word = node.kind in {NodeKind.WORD, NodeKind.STOP, NodeKind.LINK} or node.op is Op.ORDER
+        if not is_word or sketch.value(other) is not None:
             continue
         if sketch.table(other) == anchor:
             return False
-        close = sketch.index.similar(base_form(node.text.lower().split()[-1]))
+        word = node.text.lower().split()[-1]
+        close, root = sketch.index.similar(base_form(word)), stem(word)
         for edge in sketch.index.graph.edges_of(anchor):
             if edge.target != anchor or edge.source == anchor:
                 continue
-            if any(close.get(word, 0.0) >= _VERB_MIN for word in sketch.index.table_words[edge.source]):
+            # "Never ordered", "not performed": orders and performances are what the verb is about.
+            words = sketch.index.table_words[edge.source]
+            if any(close.get(named, 0.0) >= _VERB_MIN or stem(named) == root for named in words):
                 inside = [condition for condition in sketch.conditions if place < condition.place < end]
                 if absent_from(sketch, place, anchor, edge.source, inside):
                     sketch.take(place, other)

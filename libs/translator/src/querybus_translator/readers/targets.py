@@ -45,6 +45,8 @@ def read_targets(sketch: Sketch) -> None:
         if column is None or not sketch.is_free(place):
             continue
         pick = sketch.pick(place)
+        if _is_denied_deed(sketch, place):
+            continue
         if _is_deed(sketch, place, column):
             sketch.take(place)
             sketch.doubts += 0.05
@@ -87,6 +89,13 @@ def _asks_amount(sketch: Sketch) -> bool:
     return any(words in said for words in _AMOUNTS)
 
 
+def _is_denied_deed(sketch: Sketch, place: int) -> bool:
+    """ "Never ordered", "not reviewed": what did not happen is nothing to show."""
+    word = sketch.nodes[place].text.lower()
+    is_verb = word.endswith("ed") and " " not in word
+    return is_verb and not sketch.chinese and sketch.op(sketch.before(place)) is Op.NOT
+
+
 def _is_deed(sketch: Sketch, place: int, column: ColumnRef) -> bool:
     """ "How many tickets did we sell": the verb merely resembles the column that says when, and nobody asks when."""
     word = sketch.nodes[place].text.lower()
@@ -103,7 +112,7 @@ _SAID_MIN = 0.9
 _AMOUNTS = ("how much", "how long", "how far", "多少钱", "多久", "多长时间")
 _DETERMINERS = frozenset({"a", "an", "the", "each", "every", "per", "of", "by", "this", "that"})
 _ASKS_WHEN = frozenset({"when", "date", "dates", "day", "days", "time", "times", "month", "year", "years", "months"})
-_AUXILIARIES = frozenset({"did", "do", "does", "was", "were", "have", "has", "had", "we", "been", "ever"})
+_AUXILIARIES = frozenset({"did", "do", "does", "was", "were", "have", "has", "had", "we", "been", "ever", "never"})
 
 
 def _listed_values(sketch: Sketch) -> None:
