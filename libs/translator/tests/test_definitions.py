@@ -160,6 +160,11 @@ def test_the_top_names_what_is_ranked_and_keeps_equal_names_apart() -> None:
     assert answered("top 1 customers by freight") == [(1, 30)]
 
 
+def test_a_ranking_of_what_many_rows_share_adds_them_up() -> None:
+    regions = sorted(answered("revenue by region"), key=lambda row: -float(str(row[1])))
+    assert answered("top 2 regions by revenue") == answered("top two regions by revenue") == regions[:2]
+
+
 def test_a_follow_up_keeps_the_figure_and_changes_what_it_names() -> None:
     assert sorted(answered("and by product?", "revenue in 2025"), key=str) == [("ink", 12), ("pen", 35)]
     assert answered("only East", "revenue by region", "and in 2025?") == [("East", 40)]

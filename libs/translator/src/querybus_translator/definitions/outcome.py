@@ -128,9 +128,9 @@ def _before(name: str, unit: Grain, made: dict[str, Metric]) -> str:
 
 
 def kept_apart(layer: Layer, field: str) -> list[Dimension]:
-    """Return the hidden key beside a name: two customers of one name are two."""
+    """Return the hidden key beside a name: two customers of one name are two, all orders of one channel are one."""
     dataset = layer.dataset(field.rpartition(".")[0])
-    if dataset is None or not dataset.primary_key or field.rpartition(".")[2] in dataset.primary_key:
+    if dataset is None or field != shown_by(layer, dataset.name) or field.rpartition(".")[2] in dataset.primary_key:
         return []
     named = {field.rpartition(".")[2]}
     if any(named == set(key) for key in dataset.unique_keys):

@@ -33,6 +33,7 @@ from querybus_translator.definitions.vocabulary import (
     vocabulary_of,
 )
 from querybus_translator.definitions.words import question_words
+from querybus_translator.language.lexicon import lexicon
 from querybus_translator.language.periods import chinese_number
 from querybus_translator.language.segment import segment
 from querybus_translator.language.tokens import Token, TokenKind, tokenize
@@ -292,7 +293,7 @@ def _ranking(tokens: Sequence[Token], place: int, state: State) -> int:
         number = (
             int(following.norm)
             if following.kind is TokenKind.NUMBER and following.norm.isdecimal()
-            else chinese_number(following.text)
+            else lexicon().numbers.get(following.norm) or chinese_number(following.text)
         )
     if number is None or not 0 < number <= LIMIT_MAX:
         return 0

@@ -251,7 +251,7 @@ def _listed_tables(sketch: Sketch) -> None:
 
 def _direct_rankings(sketch: Sketch) -> None:
     """ "What is the highest price?" asks for the figure, unless other columns are asked for as well."""
-    direct = [ranking for ranking in sketch.rankings if ranking.direct]
+    direct = [ranking for ranking in sketch.rankings if ranking.direct and not _ranks_rows(sketch, ranking.place)]
     if (
         not direct
         or _asks_who(sketch)
@@ -273,6 +273,14 @@ def _direct_rankings(sketch: Sketch) -> None:
             aggregate = Aggregate.MAXIMUM if item.descending else Aggregate.MINIMUM
             sketch.targets.append((item.place, Measure(item.by.column, aggregate)))
             sketch.rankings.remove(item)
+
+
+def _ranks_rows(sketch: Sketch, place: int) -> bool:
+    """ "The best-selling products", "the highest price range houses": what stands right behind the figure is ranked."""
+    figure = sketch.after(place)
+    ranked = sketch.after(figure)
+    is_beside = figure is not None and ranked == figure + 1
+    return not sketch.chinese and is_beside and sketch.column(figure) is not None and sketch.table(ranked) is not None
 
 
 def _asks_who(sketch: Sketch) -> bool:
