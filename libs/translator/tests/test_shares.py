@@ -35,6 +35,7 @@ def test_shares_and_rates_are_computed_of_all_rows(question: str, rows: list[tup
         "What share of old readers is from Lyon and younger than 30?",
         "What percentage of the price of volumes are novels?",
         "average number of readers",
+        "What is the average lent on of lendings?",
     ],
 )
 def test_a_share_of_nothing_or_of_two_things_is_asked_back(question: str) -> None:

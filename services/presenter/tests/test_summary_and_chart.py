@@ -68,6 +68,12 @@ def test_no_one_is_called_the_highest_where_several_are() -> None:
     assert reported(COUNTS, *equal, language="zh") == "共 2 条结果（按count）：Bern（5）、Lyon（5）。合计：10。"
 
 
+def test_a_figure_with_a_year_in_its_name_is_no_year() -> None:
+    columns = [("revenue", "Revenue", NUMBER), ("revenue_year_before", "Revenue year before", NUMBER)]
+    assert reported(columns, (9.5, 18445281.60000146)) == "Revenue: 9.50; Revenue year before: 18,445,281.60."
+    assert reported([("year", "Year", INTEGER)], (2026,)) == "The year is 2026."
+
+
 def test_a_few_names_are_named_and_a_short_ranking_with_its_figures() -> None:
     names = [("name", "name", TEXT)]
     assert reported(names, ("Anna",), ("Ben",), ("Cleo",)) == "3 results: Anna, Ben and Cleo."

@@ -436,6 +436,7 @@ def _figures(sketch: Sketch, place: int) -> None:
         if column is None or not sketch.is_free(at):
             break
         if not _can_average(sketch, column, aggregates):
+            sketch.doubts += 1.0 if sketch.kind(column) in TEMPORAL else 0.0
             break
         columns.append((at, column))
         at = _next_in_list(sketch, at, figures=False)
@@ -452,6 +453,9 @@ def _figures(sketch: Sketch, place: int) -> None:
 def _can_average(sketch: Sketch, column: ColumnRef, aggregates: list[Aggregate]) -> bool:
     if sketch.is_numeric(column):
         return True
+    if sketch.kind(column) in TEMPORAL:
+        # Days have a first and a last, and no sum: "the average delivery time" is no figure of one date.
+        return all(aggregate in {Aggregate.MAXIMUM, Aggregate.MINIMUM} for aggregate in aggregates)
     return all(aggregate in {Aggregate.MAXIMUM, Aggregate.MINIMUM} for aggregate in aggregates) or not sketch.is_key(
         column
     )

@@ -199,7 +199,8 @@ def facet(name: str, label: str, kind: ColumnKind, cells: tuple[Scalar, ...]) ->
         if numbers is not cells and any(a is None and b is not None for a, b in zip(numbers, cells, strict=True)):
             return made(Role.OTHER, as_year=as_year)
         whole = all(isinstance(number, int) for number in numbers if number is not None)
-        if as_year:
+        # "Revenue year before" has a year in its name and none in its cells.
+        if as_year and all(number is None or (number == int(number) and 0 < number < 3_000) for number in numbers):
             return made(Role.TIME, numbers=numbers, keys=tuple(map(_one, numbers)), as_year=True)
         if whole and (keys := _counted(name, label, numbers)):
             return made(Role.ORDER, numbers=numbers, keys=keys)
