@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from querybus.core.catalog import ColumnKind, Language
-from querybus.core.messages import Result, ResultColumn, Scalar
+from querybus.core.messages import Reading, Result, ResultColumn, Scalar
 from querybus.text.picture_words import picture_kind
 from querybus_presenter.charts.chart import chart
 from querybus_presenter.charts.kinds import BARS_KEPT, BARS_MAX, Kind
@@ -35,8 +35,9 @@ def reported(
         truncated=more.get("truncated", False),
     )
     labels = [column[1] for column in columns]
-    said = {name: value for name, value in more.items() if name in ("is_top", "measure")}
-    return summary(shape_of(result, labels), labels, WORDS[language, "business"], **said)
+    measures = (more["measure"],) if "measure" in more else ()
+    read_as = Reading(text="", measures=measures, limit=5 if more.get("is_top") else None)
+    return summary(shape_of(result, labels), labels, WORDS[language, "business"], reading=read_as)
 
 
 COUNTS = [("cty", "city", TEXT), ("COUNT(*)", "Count", INTEGER)]
@@ -451,7 +452,12 @@ def test_a_single_figure_is_said_with_what_it_is_a_figure_of() -> None:
     read_as = {"en": "Number of customers, where city name is Shanghai.", "zh": "城市名称为上海的客户数。"}
     languages: tuple[Language, ...] = ("en", "zh")
     said = [
-        summary(shape_of(result, ["n"]), ["n"], WORDS[language, "business"], reading=read_as[language])
+        summary(
+            shape_of(result, ["n"]),
+            ["n"],
+            WORDS[language, "business"],
+            reading=Reading(text=read_as[language], measures=("n",)),
+        )
         for language in languages
     ]
     assert said == ["Number of customers, where city name is Shanghai: 374.", "城市名称为上海的客户数：374。"]

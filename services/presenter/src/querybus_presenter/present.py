@@ -52,7 +52,7 @@ from querybus_presenter.wording.explain import assurance, counted
 from querybus_presenter.wording.labels import distinct_names, is_neutral, labels
 from querybus_presenter.wording.lineage import Lineage, lineage
 from querybus_presenter.wording.options import OPTIONS_MAX, OPTIONS_MIN, Subject, class_of, options
-from querybus_presenter.wording.phrases import Phrases, within_sentence
+from querybus_presenter.wording.phrases import Phrases
 from querybus_presenter.wording.reading import reading
 from querybus_presenter.wording.statement import read
 from querybus_presenter.wording.texts import Texts, Words
@@ -353,15 +353,7 @@ class _Context:
             for facet, label in zip(shape.facets, unmasked(result, spoken, self.envelope.audience)[1], strict=True)
         ]
         plural = counted(tree, self.catalog, self.texts)
-        is_top = read_as is not None and read_as.limit is not None
-        is_one = read_as is not None and len(read_as.measures) == 1
-        read, measure = (read_as.text, read_as.measures[0]) if read_as is not None and is_one else ("", "")
-        reported = self._or_none(
-            "summary",
-            lambda: summary(
-                shape, called, self.texts, counted=plural, is_top=is_top, reading=read, measure=within_sentence(measure)
-            ),
-        )
+        reported = self._or_none("summary", lambda: summary(shape, called, self.texts, counted=plural, reading=read_as))
         if reported is None or (self.is_business and leaks(reported, self.catalog, self.texts.language)):
             return fixed
         return reported

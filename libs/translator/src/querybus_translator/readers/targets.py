@@ -7,12 +7,12 @@ asked for are the answer's columns.
 from __future__ import annotations
 
 from querybus.core.catalog import ColumnKind
-from querybus_translator.language.clauses import negation_before
 from querybus_translator.language.lexicon import Op, lexicon
-from querybus_translator.schema.labels import key_columns, labels
+from querybus_translator.readers.shares import flagged, read_rates, read_shares, states_flag
+from querybus_translator.schema.labels import labels
 from querybus_translator.schema.phrases import NodeKind
-from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Literal, Measure, Operator
-from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
+from querybus_translator.writing.form import Aggregate, ColumnRef, Measure
+from querybus_translator.writing.sketch import TEMPORAL, Sketch
 
 _FIGURES = {
     Op.SUM: Aggregate.SUM,
@@ -33,8 +33,7 @@ def read_targets(sketch: Sketch) -> None:
     _names_of_columns(sketch)
     for place in sketch.free_places(Op.ADJECTIVE_ASK):
         _asked_by_meaning(sketch, place)
-    for place in sketch.free_places(Op.SHARE):
-        _share(sketch, place)
+    read_shares(sketch)
     for place in sketch.free_places(Op.COUNT, Op.COUNT_KINDS):
         _count(sketch, place)
     for place in sketch.free_places(*_FIGURES):
@@ -47,6 +46,9 @@ def read_targets(sketch: Sketch) -> None:
         pick = sketch.pick(place)
         if _is_denied_deed(sketch, place):
             continue
+        if states_flag(sketch, place, column):
+            flagged(sketch, place, column)
+            continue
         if _is_deed(sketch, place, column):
             sketch.take(place)
             sketch.doubts += 0.05
@@ -55,7 +57,7 @@ def read_targets(sketch: Sketch) -> None:
         if sketch.asked[place] if not sketch.chinese else (pick is not None and pick.score >= _CHINESE_TARGET_MIN):
             sketch.take(place)
             sketch.targets.append((place, Measure(column)))
-    _rates(sketch)
+    read_rates(sketch)
     _swallowed_totals(sketch)
     for place in sketch.free_places(Op.DETAILS):
         sketch.take(place)
@@ -276,7 +278,7 @@ def _direct_rankings(sketch: Sketch) -> None:
 
 
 def _ranks_rows(sketch: Sketch, place: int) -> bool:
-    """ "The best-selling products", "the highest price range houses": what stands right behind the figure is ranked."""
+    """ "The best-selling products": what stands right behind the figure is ranked."""
     figure = sketch.after(place)
     ranked = sketch.after(figure)
     is_beside = figure is not None and ranked == figure + 1
@@ -289,40 +291,6 @@ def _asks_who(sketch: Sketch) -> bool:
 
 
 _PERSONS = frozenset({"who", "whom"})
-
-
-def _rates(sketch: Sketch) -> None:
-    """ "The average number of lendings per reader", 平均每位读者借阅多少次: one figure, and no line for each reader."""
-    averages = sketch.free_places(Op.AVERAGE)
-    counts = [measure for _, measure in sketch.targets if measure.aggregate is Aggregate.COUNT]
-    if len(averages) != 1 or len(counts) != 1 or len(sketch.targets) != 1:
-        return
-    counted, groups = counts[0], [group for _, group in sketch.groups]
-    pieces = key_columns(sketch.index, groups[0]) if len(groups) == 1 and isinstance(groups[0], int) else groups
-    if counted.column is not None or counted.table is None or len(pieces) != 1 or isinstance(pieces[0], int):
-        sketch.doubts += 1.0
-        return
-    sketch.take(*averages)
-    sketch.groups.clear()
-    sketch.targets = [(averages[0], Measure(pieces[0], Aggregate.RATE, table=counted.table))]
-
-
-def _share(sketch: Sketch, place: int) -> None:
-    """ "Share of cancelled orders", 取消订单的占比: of the rows of the table beside it."""
-    steps = range(place - 1, -1, -1) if sketch.chinese else range(place + 1, len(sketch.nodes))
-    other = next((step for step in steps if sketch.table(step) is not None), None)
-    beside = sketch.before(place) if sketch.chinese else sketch.after(place)
-    column, table = sketch.column(beside), sketch.table(other)
-    if table is None and column is not None and beside is not None and sketch.is_free(beside):
-        # 会员等级占比: which share of the rows each of its values has.
-        table, other = column.table, beside
-        sketch.groups.append((beside, column))
-    if table is None:
-        sketch.doubts += 1.0
-        return
-    sketch.take(place, other)
-    sketch.targets.append((place, Measure(aggregate=Aggregate.SHARE, table=table)))
-    sketch.anchor = sketch.anchor if sketch.anchor is not None else table
 
 
 def _count(sketch: Sketch, place: int) -> None:
@@ -397,10 +365,7 @@ def _counted(sketch: Sketch, place: int, *, distinct: bool) -> Measure | None:
         return None
     if sketch.is_flag(column) and not distinct:
         # "How many emergency visits": those of which the flag says so.
-        is_denied = negation_before(sketch, place)
-        sketch.take(is_denied)
-        flag = Comparison(Measure(column), Operator.EQUAL, Literal(0 if is_denied is not None else 1))
-        sketch.conditions.append(Placed(place, flag))
+        flagged(sketch, place, column)
         return Measure(aggregate=Aggregate.COUNT, table=column.table)
     if (
         sketch.is_key(column)

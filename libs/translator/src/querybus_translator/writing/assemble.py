@@ -123,8 +123,7 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
             group += [ref for ref in refs if ref not in group]
             if not plain:
                 shown += names
-    if len(sketch.rankings) > 1:
-        sketch.doubts += 0.3
+    sketch.doubts += 0.3 if len(sketch.rankings) > 1 else 0.0
     targets = _without_echoes(
         sketch, [_named(sketch, place, target) for place, target in zip(places, targets, strict=True)]
     )
@@ -135,23 +134,19 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
         if not plain:
             return None
         targets = list(plain)
-    known = {item.column for item in plain}
-    targets = [*(Measure(column) for column in shown if column not in known), *targets]
+    targets = [*(Measure(column) for column in shown if Measure(column) not in plain), *targets]
     plain = [target for target in targets if target.aggregate is None and target.column is not None]
     if (figures or counts_rows) and plain and not group:
         group = _implied_group(sketch, anchor, plain, grows=bool(counts_rows))
     elif group:
         group += [item.column for item in plain if item.column is not None and item.column not in group]
-    where = [*read_alternatives(sketch), *(membership for _, membership in sketch.absences)]
-    if any(target.aggregate is Aggregate.SHARE for target in targets):
-        parted = _parted(sketch, targets, where, is_grouped=bool(group))
-        if parted is None:
-            return None
-        targets, where = parted
+    parted = _parted(sketch, targets, is_grouped=bool(group))
+    if parted is None:
+        return None
     form = Form(
-        targets=tuple(targets),
+        targets=parted[0],
         tables=tuple(tables),
-        where=tuple(where),
+        where=parted[1],
         group=tuple(dict.fromkeys(group)),
         having=having,
         order=tuple(order) or _by_figure(targets, limit if group else None),
@@ -159,25 +154,28 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
         distinct=sketch.distinct and not group and all(target.aggregate is None for target in targets),
         everything=sketch.everything if not targets else None,
     )
-    combined = _combined(sketch, form)  # a combination keeps each row once by itself
+    combined = _combined(sketch, form)
     return combined if combined.combined is not None else semi_joined(form, sketch.index)
 
 
 def _parted(
-    sketch: Sketch, targets: list[Measure], where: list[Condition], *, is_grouped: bool
-) -> tuple[list[Measure], list[Condition]] | None:
-    """Of what holds, find what the share is of: the one condition that is no period. None where that is not certain.
+    sketch: Sketch, targets: list[Measure], *, is_grouped: bool
+) -> tuple[tuple[Measure, ...], tuple[Condition, ...]] | None:
+    """Of what holds, find what a share is of: the one condition that is no period. None where that is not certain.
 
     Without any, a group's share of all rows is meant.
     """
+    where = [*read_alternatives(sketch), *(membership for _, membership in sketch.absences)]
+    if all(target.aggregate is not Aggregate.SHARE for target in targets):
+        return tuple(targets), tuple(where)
     open_conditions = [condition for condition in where if not _is_period(sketch, condition)]
     if len(open_conditions) > 1 or (not open_conditions and not is_grouped):
         return None
     share_of = open_conditions[0] if open_conditions else None
-    shares = [
+    shares = (
         replace(target, share_of=share_of) if target.aggregate is Aggregate.SHARE else target for target in targets
-    ]
-    return shares, [condition for condition in where if condition is not share_of]
+    )
+    return tuple(shares), tuple(condition for condition in where if condition is not share_of)
 
 
 def _is_period(sketch: Sketch, condition: Condition) -> bool:

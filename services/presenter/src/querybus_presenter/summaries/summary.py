@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Final
 
+from querybus.core.messages import Reading
 from querybus_presenter.charts.shape import Facet, Number, Role, Shape, decimal, total
 from querybus_presenter.summaries.values import in_words, large_in_words, number_in_words, with_unit
 from querybus_presenter.wording.labels import is_neutral
@@ -41,20 +42,20 @@ def summary(
     texts: Texts,
     *,
     counted: str | None = None,
-    is_top: bool = False,
-    reading: str = "",
-    measure: str = "",
+    reading: Reading | None = None,
 ) -> str:
     """Return the faithful summary of a result; `labels` name its columns in speech.
 
     `counted` is the plural name for people of what a single figure counts, if that is certain. Of the first lines of
-    an order, `is_top`, neither total nor share is said: they are of what is shown, which nobody asked for.
-    `reading` says what a single figure is a figure of, `measure` what the figure of each line is: "number of orders".
+    an order, as `reading` says, neither total nor share is said: they are of what is shown, which nobody asked for.
+    Of a single figure, or of one on each line, it says what it is a figure of: "number of orders".
     """
+    is_top = reading is not None and reading.limit is not None
+    measure = within_sentence(reading.measures[0]) if reading is not None and len(reading.measures) == 1 else ""
     if shape.row_count == 0:
         return texts.summary["empty"]
     if shape.is_whole and shape.row_count == 1:
-        return _one_row(shape, labels, texts, counted, reading)
+        return _one_row(shape, labels, texts, counted, reading.text if reading is not None and measure else "")
     count = number_in_words(Decimal(shape.row_count))
     listed = _listed(shape, texts, is_top=is_top)
     if listed:

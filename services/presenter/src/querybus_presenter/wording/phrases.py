@@ -144,6 +144,8 @@ class Phrases:
         if isinstance(expression, exp.Div):
             first, second = self._operand(expression.this), self._operand(expression.expression)
             return first and second and rows["ratio"].format(first=first, second=second)
+        if isinstance(expression, exp.Mul) and (factor := _without_one(expression)) is not None:
+            return self.shown(factor)
         if type(expression) in _SIGNS:
             first, second = self._operand(expression.this), self._operand(expression.expression)
             return first and second and f"{first} {_SIGNS[type(expression)]} {second}"
@@ -406,6 +408,14 @@ def listed(found: Sequence[str | None], texts: Texts, last: str = "list_and") ->
     if len(known) == 1:
         return known[0]
     return texts.reading[last].format(first=texts.reading["comma"].join(known[:-1]), second=known[-1])
+
+
+def _without_one(product: exp.Mul) -> exp.Expr | None:
+    """Return what is multiplied by one, which only makes a whole number a decimal one; None for another product."""
+    for one, other in ((product.this, product.expression), (product.expression, product.this)):
+        if isinstance(one, exp.Literal) and not one.is_string and float(one.name) == 1:
+            return other
+    return None
 
 
 def within_sentence(label: str) -> str:

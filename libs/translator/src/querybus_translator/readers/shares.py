@@ -1,0 +1,73 @@
+"""Shares and rates, and flags as what holds of rows: "share of emergency visits", "average number of visits per doctor"."""
+
+from __future__ import annotations
+
+from querybus_translator.language.clauses import negation_before
+from querybus_translator.language.lexicon import Op
+from querybus_translator.schema.labels import key_columns
+from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Literal, Measure, Operator
+from querybus_translator.writing.sketch import Placed, Sketch
+
+_COPULAS = frozenset({"is", "are", "was", "were"})
+
+
+def read_shares(sketch: Sketch) -> None:
+    """Read every word for a share into a target; what it is a share of is found when the form is made."""
+    for place in sketch.free_places(Op.SHARE):
+        _share(sketch, place)
+
+
+def _share(sketch: Sketch, place: int) -> None:
+    """ "Share of cancelled orders", 取消订单的占比: of the rows of the table beside it."""
+    steps = range(place - 1, -1, -1) if sketch.chinese else range(place + 1, len(sketch.nodes))
+    other = next((step for step in steps if sketch.table(step) is not None), None)
+    beside = sketch.before(place) if sketch.chinese else sketch.after(place)
+    column, table = sketch.column(beside), sketch.table(other)
+    if table is None and column is not None and beside is not None and sketch.is_free(beside):
+        table, other = column.table, beside
+        if sketch.is_flag(column):
+            flagged(sketch, beside, column)
+        else:
+            # 会员等级占比: which share of the rows each of its values has.
+            sketch.groups.append((beside, column))
+    if table is None:
+        sketch.doubts += 1.0
+        return
+    sketch.take(place, other)
+    for between in range(min(place, other or 0) + 1, max(place, other or 0)):
+        flag = sketch.column(between)
+        if flag is not None and sketch.is_free(between) and sketch.is_flag(flag):
+            flagged(sketch, between, flag)
+    sketch.targets.append((place, Measure(aggregate=Aggregate.SHARE, table=table)))
+    sketch.anchor = sketch.anchor if sketch.anchor is not None else table
+
+
+def read_rates(sketch: Sketch) -> None:
+    """ "The average number of lendings per reader", 平均每位读者借阅多少次: one figure, and no line for each reader."""
+    averages = sketch.free_places(Op.AVERAGE)
+    counts = [measure for _, measure in sketch.targets if measure.aggregate is Aggregate.COUNT]
+    if len(averages) != 1 or len(counts) != 1 or len(sketch.targets) != 1:
+        return
+    counted, groups = counts[0], [group for _, group in sketch.groups]
+    pieces = key_columns(sketch.index, groups[0]) if len(groups) == 1 and isinstance(groups[0], int) else groups
+    if counted.column is not None or counted.table is None or len(pieces) != 1 or isinstance(pieces[0], int):
+        sketch.doubts += 1.0
+        return
+    sketch.take(*averages)
+    sketch.groups.clear()
+    sketch.targets = [(averages[0], Measure(pieces[0], Aggregate.RATE, table=counted.table))]
+
+
+def states_flag(sketch: Sketch, place: int, column: ColumnRef) -> bool:
+    """ "How many visits were emergencies?": what is counted is said to be so."""
+    counts = [measure for _, measure in sketch.targets if measure.aggregate in {Aggregate.COUNT, Aggregate.SHARE}]
+    said = sketch.nodes[place - 1].text.lower() if place else ""
+    return said in _COPULAS and sketch.is_flag(column) and any(item.table == column.table for item in counts)
+
+
+def flagged(sketch: Sketch, place: int, column: ColumnRef) -> None:
+    """Read a flag as what holds of each row, or does not: "emergency visits", "non-emergency visits"."""
+    denied = negation_before(sketch, place)
+    sketch.take(place, denied)
+    flag = Comparison(Measure(column), Operator.EQUAL, Literal(0 if denied is not None else 1))
+    sketch.conditions.append(Placed(place, flag))
