@@ -41,3 +41,13 @@ def test_shares_and_rates_are_computed_of_all_rows(question: str, rows: list[tup
 def test_a_share_of_nothing_or_of_two_things_is_asked_back(question: str) -> None:
     read = translate(question, library()[0], today=TODAY)
     assert isinstance(read, NotRead), read
+
+
+def test_what_many_rows_share_is_ranked_by_all_of_them() -> None:
+    rows = library()[1]
+    gold = rows.execute(
+        "SELECT genre FROM volumes JOIN lendings USING (volume_id) GROUP BY genre ORDER BY COUNT(*) DESC LIMIT 1"
+    ).fetchall()
+    assert answer("Which genre has the most lendings?") == gold
+    read = translate("Which genre has the highest total fine amount?", library()[0], today=TODAY)
+    assert isinstance(read, NotRead) or "volume_id" not in read.sql.partition("GROUP BY")[2]

@@ -69,6 +69,15 @@ def test_no_one_is_called_the_highest_where_several_are() -> None:
     assert reported(COUNTS, *equal, language="zh") == "共 2 条结果（按count）：Bern（5）、Lyon（5）。合计：10。"
 
 
+def test_quarters_are_called_quarters() -> None:
+    columns = [("quarter", "Quarter", DATE), ("revenue", "Revenue", NUMBER)]
+    rows = [(f"2025-{month:02}-01", 10.0 + month) for month in (1, 4, 7, 10)]
+    assert "From Q1 2025 to Q4 2025" in reported(columns, *rows)
+    assert "从2025年第1季度到2025年第4季度" in reported(columns, *rows, language="zh")
+    months = [("month", "Month", DATE), columns[1]]
+    assert "From January 2025 to October 2025" in reported(months, *rows)
+
+
 def test_a_figure_with_a_year_in_its_name_is_no_year() -> None:
     columns = [("revenue", "Revenue", NUMBER), ("revenue_year_before", "Revenue year before", NUMBER)]
     assert reported(columns, (9.5, 18445281.60000146)) == "Revenue: 9.50; Revenue year before: 18,445,281.60."

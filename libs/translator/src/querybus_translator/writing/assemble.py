@@ -368,8 +368,19 @@ def _implied_group(sketch: Sketch, anchor: int, plain: list[Measure], *, grows: 
     key = key_columns(sketch.index, columns[0].table)
     others = set(sketch.mentioned_tables()) - tables
     if len(tables) == 1 and (others or grows) and key and (columns[0].table == anchor) and others:
-        return [*key, *columns]
+        return columns if _is_shared(sketch, anchor, columns) else [*key, *columns]
     return columns
+
+
+def _is_shared(sketch: Sketch, anchor: int, columns: list[ColumnRef]) -> bool:
+    """ "The 3 channels with the highest revenue": nobody speaks of orders, and many of them share a channel."""
+    if len(columns) != 1 or columns[0] in {*labels(sketch.index, anchor), *key_columns(sketch.index, anchor)}:
+        return False
+    picks = sketch.assignment.picks
+    return all(
+        sketch.table(place) != anchor and not (pick.table == anchor and pick.with_table)
+        for place, pick in picks.items()
+    )
 
 
 def read_alternatives(sketch: Sketch) -> list[Condition]:

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Final
 
 from querybus.core.messages import Scalar
-from querybus_presenter.charts.shape import Facet, Number, Role, Shape
+from querybus_presenter.charts.shape import QUARTER_STARTS, Facet, Number, Role, Shape
 
 BARS_MAX: Final = 30
 
@@ -356,6 +356,7 @@ def _steps(x: Facet) -> list[Scalar] | None:
 
 
 MONTH_FORMAT: Final = "%b %Y"
+QUARTER_FORMAT: Final = "Q%q %Y"
 
 
 def step_of(x: Facet) -> Mapping[str, object]:
@@ -371,8 +372,10 @@ def _ticks(x: Facet) -> Mapping[str, object]:
         return {}
     if x.grain == "year":
         return {"axis": {"tickCount": "year", "format": "%Y", "labelOverlap": True}}
-    are_quarters = all(str(cell)[5:7] in ("01", "04", "07", "10") for cell in x.cells if cell is not None)
+    are_quarters = all(str(cell)[5:7] in QUARTER_STARTS for cell in x.cells if cell is not None)
     every = {"interval": "month", "step": 3 if are_quarters else 1}
+    if x.grain == "quarter":
+        return {"axis": {"tickCount": every, "format": QUARTER_FORMAT, "labelOverlap": True}}
     return {"axis": {"tickCount": every, "format": MONTH_FORMAT, "labelOverlap": True}}
 
 

@@ -43,6 +43,8 @@ _PART_OF_WHOLE = re.compile(r"percent|share|proportion|占比|百分比|比例|�
 
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?")
 _MONTH_OF_YEAR = re.compile(r"(\d{4})[-/.](0[1-9]|1[0-2])")
+QUARTER_STARTS: Final = frozenset({"01", "04", "07", "10"})
+_CALLED_QUARTER = re.compile(r"quarter|季度", re.IGNORECASE)
 _PERIOD = re.compile(r"(\d{4})[- ]?[QW](\d{1,2})", re.IGNORECASE)
 _YEAR = re.compile(r"1[89]\d{2}|20\d{2}|2100")
 _YEAR_IN_CHINESE = re.compile(r"(\d{4})年(?:第?(\d{1,2})(?:月|季度|周)(?:(\d{1,2})日)?)?")
@@ -113,10 +115,15 @@ class Facet:
 
     @property
     def grain(self) -> Grain:
-        """What each date stands for: a month where all are firsts of months, a year where all are New Year's Days."""
+        """What each date stands for: a month where all are firsts of months, a year where all are New Year's Days.
+
+        A quarter is one where the column says so: the first of a month in four may also be a month.
+        """
         dates = [str(cell) for cell in self.cells if cell is not None] if self.is_dated else []
         if len(set(dates)) < GRAIN_DATES_MIN or not all(_FIRST.fullmatch(date) for date in dates):
             return "day"
+        if _CALLED_QUARTER.search(f"{self.name} {self.label}") and all(date[5:7] in QUARTER_STARTS for date in dates):
+            return "quarter"
         return "year" if all(date[5:7] == "01" for date in dates) else "month"
 
     @property

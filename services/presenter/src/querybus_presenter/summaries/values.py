@@ -70,7 +70,7 @@ def is_year(name: str) -> bool:
     return _YEAR_LIKE.search(name) is not None
 
 
-Grain = Literal["day", "month", "year"]
+Grain = Literal["day", "month", "quarter", "year"]
 """What one date of a column stands for."""
 
 
@@ -165,7 +165,7 @@ _MONEY_SIGNS: Final = frozenset("€$£¥￥₹₩₽")
 
 
 def date_in_words(text: str, language: Language, grain: Grain = "day") -> str | None:
-    """Return an ISO date, or date and time, as people write it; None if it is none. Of a month or year, only that.
+    """Return an ISO date, or date and time, as people write it; None if it is none. Of a month, quarter or year, only that.
 
     >>> date_in_words("2024-03-05", "en"), date_in_words("2024-03-05 14:30:00", "zh")
     ('5 March 2024', '2024年3月5日 14:30')
@@ -179,6 +179,9 @@ def date_in_words(text: str, language: Language, grain: Grain = "day") -> str | 
         return None
     if grain == "year":
         return f"{day.year}年" if language == "zh" else str(day.year)
+    if grain == "quarter":
+        quarter = (day.month + 2) // 3
+        return f"{day.year}年第{quarter}季度" if language == "zh" else f"Q{quarter} {day.year}"
     if grain == "month":
         return f"{day.year}年{day.month}月" if language == "zh" else f"{MONTHS[day.month - 1]} {day.year}"
     words = (
