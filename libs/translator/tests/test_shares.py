@@ -51,3 +51,11 @@ def test_what_many_rows_share_is_ranked_by_all_of_them() -> None:
     assert answer("Which genre has the most lendings?") == gold
     read = translate("Which genre has the highest total fine amount?", library()[0], today=TODAY)
     assert isinstance(read, NotRead) or "volume_id" not in read.sql.partition("GROUP BY")[2]
+
+
+@pytest.mark.parametrize(
+    "question", ["Which readers spent the most?", "Which genre sells the most?", "Which readers earn the most?"]
+)
+def test_a_verb_before_the_most_is_not_taken_for_how_many_there_are(question: str) -> None:
+    read = translate(question, library()[0], today=TODAY)
+    assert isinstance(read, NotRead), read

@@ -153,8 +153,21 @@ def _most(sketch: Sketch, place: int) -> None:
             sketch.rankings.append(Ranking(place, measure, descending, count))
         return
     sketch.take(place)
-    sketch.doubts += 0.15
+    before = sketch.before(place)
+    costing = sketch.column(before)
+    if costing is not None and not sketch.chinese and sketch.is_free(before) and sketch.is_numeric(costing):
+        # "Which product costs the most": the verb names the figure.
+        sketch.take(before)
+        sketch.rankings.append(Ranking(place, Measure(costing), descending, count))
+        return
+    # "Which level spends the most": what is spent is not how many rows there are, and nothing else is said.
+    sketch.doubts += 1.0 if _is_done(sketch, place) else 0.15
     sketch.rankings.append(Ranking(place, Measure(aggregate=Aggregate.COUNT), descending, count))
+
+
+def _is_done(sketch: Sketch, place: int) -> bool:
+    """Whether a verb stands right before a superlative: "earns the most"."""
+    return place > 0 and not sketch.chinese and sketch.nodes[place - 1].text.lower() in lexicon().verbs
 
 
 def _take_ops_between(sketch: Sketch, one: int, other: int | None, *ops: Op) -> None:

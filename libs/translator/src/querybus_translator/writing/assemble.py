@@ -108,14 +108,11 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
     limit = sketch.limit
     for ranking in sketch.rankings[:1]:
         by = _ranked_by(sketch, anchor, ranking, tables)
-        parent = _of_parent(sketch, anchor, ranking, by, targets)
-        if parent is not None:
-            sketch.absences.append((ranking.place, parent))
+        instead = _of_parent(sketch, anchor, ranking, by, targets) or _with_ties(sketch, anchor, ranking, by)
+        if instead is not None:
+            sketch.absences.append((ranking.place, instead))
             continue
-        tied = _with_ties(sketch, anchor, ranking, by)
-        if tied is not None:
-            sketch.absences.append((ranking.place, tied))
-            continue
+        sketch.doubts += 1.0 if len(tables) == 1 and _ranks_itself(sketch, anchor, by, plain) else 0.0
         order = [Ordering(_counting(by, anchor), ranking.descending)]
         limit = ranking.count if ranking.count > 1 or sketch.limit is None else sketch.limit
         if ranking.grouped is not None:
@@ -183,6 +180,13 @@ def _is_period(sketch: Sketch, condition: Condition) -> bool:
         return all(_is_period(sketch, item) for item in condition.conditions)
     column = condition.left.column if isinstance(condition, Comparison) else None
     return column is not None and sketch.kind(column) in TEMPORAL
+
+
+def _ranks_itself(sketch: Sketch, anchor: int, by: Measure, plain: list[Measure]) -> bool:
+    """ "The customers with the most": each of them is one, so that how many there are ranks nothing."""
+    counts_rows = by.aggregate is Aggregate.COUNT and by.column is None and by.table in (None, anchor)
+    names = {*labels(sketch.index, anchor, chinese=sketch.chinese), *key_columns(sketch.index, anchor)}
+    return counts_rows and bool(plain) and all(item.column in names for item in plain)
 
 
 def _by_figure(targets: Sequence[Measure], limit: int | None) -> tuple[Ordering, ...]:
