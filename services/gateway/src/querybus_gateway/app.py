@@ -177,7 +177,7 @@ def queries_of(settings: Settings, broker: BusBroker, kept: Stores, *, clock: Cl
 
 def boards_of(kept: Stores, queries: Queries, *, clock: Clock) -> BoardCases:
     """Return the use case of boards, which the APIs and the schedule stand on."""
-    return BoardCases(queries, kept.boards, clock=clock, random_bits=system_random_bits)
+    return BoardCases(queries, kept.boards, kept.catalogs, clock=clock, random_bits=system_random_bits)
 
 
 def use_cases_of(

@@ -155,6 +155,20 @@ async def test_a_shared_board_is_asked_with_the_rights_of_whoever_opens_it(stack
         await send(eve, "POST", f"/v1/boards/{board}/ask", {}, 404)
 
 
+async def test_a_shared_question_that_names_what_stands_in_a_database_is_not_there_for_business_readers(
+    stack: ApiStack,
+):
+    async with stack.http(credential="owner") as olga, stack.http() as ann, stack.http(credential="lab") as bob:
+        board = await board_of(stack, olga, "Mixed", "How many customers?", "Which full_name is in customers?")
+        await send(olga, "PATCH", f"/v1/boards/{board}", {"is_shared": True})
+        for http, count in ((olga, 2), (bob, 2), (ann, 1)):
+            shown = next(item for item in (await send(http, "GET", "/v1/boards"))["boards"] if item["id"] == board)
+            assert len(shown["pins"]) == count
+        asked = (await send(ann, "POST", f"/v1/boards/{board}/ask", {}, 202))["asked"]
+        assert len(asked) == 1
+        await stack.answer(asked[0]["query_id"])
+
+
 async def test_a_board_with_a_schedule_is_asked_once_when_it_is_due_with_the_rights_its_credential_still_has(
     stack: ApiStack,
 ):
@@ -176,7 +190,9 @@ async def test_a_board_with_a_schedule_is_asked_once_when_it_is_due_with_the_rig
     now = [100 * 3_600_000]
     loops = [
         BoardSchedule(
-            BoardCases(running.boards.queries, store, clock=lambda: now[0], random_bits=lambda _: 1),
+            BoardCases(
+                running.boards.queries, store, CatalogStore(held), clock=lambda: now[0], random_bits=lambda _: 1
+            ),
             store,
             registry,
             clock=lambda: now[0],

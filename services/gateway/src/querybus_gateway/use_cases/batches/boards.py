@@ -1,7 +1,8 @@
 """Boards: named lists of pinned questions, asked again when somebody opens them or on schedule.
 
-Who opens a shared board asks its questions under its own credential, so that it sees what it may see and nothing else. A board is
-asked in one thread of each of its readers, every question as if nothing had been asked in it before.
+Who opens a shared board asks its questions under its own credential, so that it sees what it may see and nothing else; a question of
+somebody else's that names what stands in a database is not there for business readers. A board is asked in one thread of each of its
+readers, every question as if nothing had been asked in it before.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any, Final, Protocol
 from pydantic import BaseModel, ConfigDict, Field
 
 from querybus.bus.log.publish import BusTrouble, TooLarge
+from querybus.core.catalog import Catalog
 from querybus.core.credential import TOKEN_CREDENTIAL, Credential
 from querybus.core.messages import Outcome
 from querybus.core.stored.boards import (
@@ -26,6 +28,7 @@ from querybus.core.stored.boards import (
     Schedule,
 )
 from querybus.ops.clock import Clock, RandomBits
+from querybus.text.disclosure import leaks
 from querybus_gateway.admit import AskRequest, RequestOptions
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.public.redaction import Json
@@ -77,11 +80,20 @@ class BoardsKept(Protocol):
     async def change(self, tenant: str, name: str, alter: Callable[[Boards], Boards | None]) -> Boards | None: ...
 
 
+class KnownCatalogs(Protocol):
+    """The catalogs. Raises BusTrouble."""
+
+    async def read(self, connection: str) -> Catalog | None: ...
+
+
 class BoardCases:
     """The boards of a tenant's people."""
 
-    def __init__(self, queries: Queries, kept: BoardsKept, *, clock: Clock, random_bits: RandomBits) -> None:
+    def __init__(
+        self, queries: Queries, kept: BoardsKept, catalogs: KnownCatalogs, *, clock: Clock, random_bits: RandomBits
+    ) -> None:
         self.queries = queries
+        self._catalogs = catalogs
         self._kept = kept
         self._clock = clock
         self._random_bits = random_bits
@@ -90,16 +102,16 @@ class BoardCases:
         """Return `{boards}`: one's own, then what others share."""
         try:
             everybody = await self._kept.all(credential.tenant)
+            own = [board for item in everybody if item.user == credential.user for board in item.boards]
+            shared = [
+                (item.user, await self._seen(board, credential))
+                for item in everybody
+                if item.user != credential.user
+                for board in item.boards
+                if board.is_shared
+            ]
         except BusTrouble:
             return _TROUBLE
-        own = [board for item in everybody if item.user == credential.user for board in item.boards]
-        shared = [
-            (item.user, board)
-            for item in everybody
-            if item.user != credential.user
-            for board in item.boards
-            if board.is_shared
-        ]
         rows = [_view(board, credential.user, credential) for board in own]
         return {"boards": rows + [_view(board, user, credential) for user, board in shared]}
 
@@ -226,15 +238,8 @@ class BoardCases:
             options=RequestOptions(language=pin.language),
         )
         reply = await self.queries.ask(request, credential, until_sequence=0)
-        if (
-            isinstance(reply, Problem)
-            and thread is not None
-            and reply.code
-            in (
-                ProblemCode.NOT_FOUND,
-                ProblemCode.INVALID,
-            )
-        ):
+        is_gone = isinstance(reply, Problem) and reply.code in {ProblemCode.NOT_FOUND, ProblemCode.INVALID}
+        if is_gone and thread is not None:
             # The thread was deleted, or is as long as a thread may be: a new one takes its place.
             reply = await self.queries.ask(request.model_copy(update={"thread_id": None}), credential)
         return reply
@@ -246,8 +251,16 @@ class BoardCases:
         for item in await self._kept.all(credential.tenant):
             known = item.get(board)
             if known is not None and known.is_shared:
-                return item.user, known
+                return item.user, await self._seen(known, credential)
         return None
+
+    async def _seen(self, board: Board, credential: Credential) -> Board:
+        """Return somebody else's board as a caller sees it. BusTrouble."""
+        if credential.audience == "analyst":
+            return board
+        catalogs = {name: await self._catalogs.read(name) for name in {pin.connection for pin in board.pins}}
+        pins = (pin for pin in board.pins if not leaks(pin.question, catalogs[pin.connection], pin.language))
+        return board.model_copy(update={"pins": tuple(pins)})
 
     async def _changed(
         self, credential: Credential, alter: Callable[[Boards], Boards | Problem], board: str
