@@ -158,6 +158,20 @@ async def test_an_owner_turns_what_was_asked_back_into_an_answer(stack: Stack, b
         await expect(card).to_contain_text("600")
 
 
+async def test_an_owner_approves_in_chinese(stack: Stack, browser: Browser) -> None:
+    async with httpx.AsyncClient(base_url=stack.http_address) as http:
+        headers = {"Authorization": f"Bearer {KEYS['business']}"}
+        path = "/v1/connections/shop/knowledge"
+        reply = await http.post(path, json={"terms": {"大单": "超过1000的订单"}}, headers=headers)
+        assert reply.status_code == 200, reply.text
+    async with signed_in(stack, browser, "owner", locale="zh-CN") as (_, page):
+        await view(page, "管理").click()
+        await page.locator("main .tab", has_text="建议").click()
+        row = page.locator("tr", has_text="大单")
+        await row.locator("button", has_text="批准").click()
+        await expect(page.locator("tr", has_text="大单").filter(has_text="已批准: olga")).to_be_visible()
+
+
 async def test_a_definition_is_drafted_approved_and_then_answers(stack: Stack, browser: Browser) -> None:
     question = "What is the shipment total?"
     async with signed_in(stack, browser, "owner") as (_, page):
@@ -315,6 +329,9 @@ async def test_the_views_are_accessible_and_fit_a_phone(
             assert serious == [], (place, [item["nodes"][0]["html"] for item in found["violations"]])
             width = await page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
             assert width[0] <= width[1], place
+        if "viewport" in how:
+            await page.locator(".menu-button").click()
+            await expect(page.locator(".threads a", has_text=name)).to_be_visible()
 
 
 async def test_no_name_question_or_suggestion_runs_or_asks_elsewhere(stack: Stack, browser: Browser) -> None:

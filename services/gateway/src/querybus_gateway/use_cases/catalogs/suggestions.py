@@ -12,6 +12,7 @@ from typing import Final
 from querybus.core.catalog import USUAL_MEASURE_WORD, Catalog, Column, ColumnKind, Language, Table
 from querybus.core.envelope import Audience
 from querybus.text.labels import column_label, table_label
+from querybus.text.readable_name import spoken_name
 
 SUGGESTIONS_MAX: Final = 12
 GROUPS_MAX: Final = 50
@@ -54,7 +55,7 @@ def suggestions(
 
 def _of_table(table: Table, catalog: Catalog, language: Language, audience: Audience) -> Iterator[str]:
     monthly, grouped, average, count = _TEXTS[language]
-    called = table_label(table, language, catalog) or (_spoken(table.name) if audience == "analyst" else None)
+    called = table_label(table, language, catalog) or (spoken_name(table.name) if audience == "analyst" else None)
     if called is None:
         return
     measure = table.measure_word or USUAL_MEASURE_WORD
@@ -62,7 +63,7 @@ def _of_table(table: Table, catalog: Catalog, language: Language, audience: Audi
     others = [column for column in table.columns if column.name not in keys and not column.personal]
 
     def label(column: Column) -> str | None:
-        return column_label(column, catalog, language) or (_spoken(column.name) if audience == "analyst" else None)
+        return column_label(column, catalog, language) or (spoken_name(column.name) if audience == "analyst" else None)
 
     # Of several dates nobody says which one counts.
     if len([column for column in others if column.kind in _DATES]) == 1:
@@ -85,10 +86,6 @@ def _of_table(table: Table, catalog: Catalog, language: Language, audience: Audi
 def _turned(questions: list[str], places: int) -> list[str]:
     first = places % len(questions) if questions else 0
     return questions[first:] + questions[:first]
-
-
-def _spoken(name: str) -> str:
-    return name.replace("_", " ")
 
 
 def _within(label: str) -> str:

@@ -137,7 +137,7 @@ class QueryBusChat extends HTMLElement {
       return this.#openThread(what ?? null);
     }
     const place = h("div", { class: "columns" });
-    this.#show(this.#header(), place);
+    this.#show(this.#header(chosen === "boards" ? this.#texts.boards : ""), place);
     const show = chosen === "boards" ? showBoards : showAdmin;
     await this.#guarded(() => show(place, { ...this.#context(), ...this.#elsewhere() }, what));
   }
@@ -172,8 +172,11 @@ class QueryBusChat extends HTMLElement {
     };
   }
 
-  #header(menu = null) {
+  /** `list` names the list at the side, which a button opens where there is no space for it. */
+  #header(list) {
     const texts = this.#texts;
+    const toggle = () => this.shadowRoot.querySelector(".threads").classList.toggle("open");
+    const menu = list ? h("button", { type: "button", class: "plain menu-button", "aria-label": list, onclick: toggle }, "☰") : null;
     const views = this.#views;
     const tabs = views.map((view) => button(texts.views[view], () => this.#go(view), { class: view === this.#view ? "tab chosen" : "tab", "aria-current": view === this.#view ? "page" : undefined }));
     return h(
@@ -288,8 +291,7 @@ class QueryBusChat extends HTMLElement {
       field,
       h("button", { type: "submit", class: "main" }, texts.ask),
     );
-    const menu = h("button", { type: "button", class: "plain menu-button", "aria-label": texts.menu, onclick: () => drawer.classList.toggle("open") }, "☰");
-    this.#show(this.#header(menu), h("div", { class: "columns" }, drawer, h("main", {}, h("div", { class: "log chat", role: "log", "aria-live": "polite" }), form)));
+    this.#show(this.#header(texts.menu), h("div", { class: "columns" }, drawer, h("main", {}, h("div", { class: "log chat", role: "log", "aria-live": "polite" }), form)));
     this.#listThreads();
     field.focus({ preventScroll: true });
   }

@@ -1,0 +1,54 @@
+"""Every question that is suggested can be asked as it stands: without a model it is read, and its answer has rows."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from benchmarks.plain_databases import write_clinic, write_theatre
+from querybus.core.catalog import Language
+from querybus_cli.local.demo_database import demo_connection, write_demo
+from querybus_cli.operations.measuring import opened_connection
+from querybus_executor.connections.config import ConnectionConfig
+from querybus_gateway.use_cases.catalogs.suggestions import suggestions
+from querybus_translator import Translated, translate
+
+
+def write_camel(file: Path) -> None:
+    """Write a database whose names are run together."""
+    with sqlite3.connect(file) as connection:
+        connection.executescript(
+            "CREATE TABLE airports (airportCode TEXT PRIMARY KEY, countryAbbrev TEXT NOT NULL, openedOn DATE);"
+            "INSERT INTO airports VALUES ('BRN', 'CH', '2001-05-01'), ('ZRH', 'CH', '2002-06-01'), ('LYS', 'FR', NULL);"
+        )
+
+
+@pytest.mark.parametrize(
+    ("write", "languages"),
+    [
+        (write_clinic, ("en",)),
+        (write_theatre, ("en",)),
+        (write_camel, ("en",)),
+        (write_demo, ("en", "zh")),
+    ],
+)
+def test_what_is_suggested_is_read_and_answered(
+    tmp_path: Path, write: Callable[[Path], None], languages: tuple[Language, ...]
+) -> None:
+    file = tmp_path / "data.sqlite"
+    write(file)
+    entry = demo_connection(file) if write is write_demo else {"name": "data", "url": f"sqlite:///{file}"}
+    with opened_connection(ConnectionConfig.model_validate(entry)) as (catalog, _):
+        pass
+    rows = sqlite3.connect(file)
+    for language in languages:
+        offered = suggestions(catalog, language, "analyst")
+        assert len(offered) >= 2
+        for question in offered:
+            read = translate(question, catalog, today=date(2026, 6, 1))
+            assert isinstance(read, Translated), (question, read)
+            assert rows.execute(read.sql).fetchone() is not None, question
