@@ -59,3 +59,9 @@ def test_what_many_rows_share_is_ranked_by_all_of_them() -> None:
 def test_a_verb_before_the_most_is_not_taken_for_how_many_there_are(question: str) -> None:
     read = translate(question, library()[0], today=TODAY)
     assert isinstance(read, NotRead), read
+
+
+@pytest.mark.parametrize("question", ["by home town", "and by genre?", "按城市呢", "按城市"])
+def test_a_grouping_of_nothing_is_no_question(question: str) -> None:
+    read = translate(question, library()[0], today=TODAY)
+    assert isinstance(read, NotRead), read

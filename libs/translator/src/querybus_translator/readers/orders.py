@@ -224,6 +224,9 @@ def read_groups(sketch: Sketch) -> None:
     for place in sketch.free_places(Op.BY):
         sketch.take(place)
         _ranked_by_count(sketch, place)
+        if all(node.kind is NodeKind.STOP or node.op is Op.AND for node in sketch.nodes[:place]) and not sketch.context:
+            # "By city", 按城市呢: a change to something that is not at hand, and no question of its own.
+            sketch.doubts += 1.0
 
 
 def _ranked_by_count(sketch: Sketch, place: int) -> None:
