@@ -349,7 +349,6 @@ class Teaching:
             question=pair.key[:QUESTION_LENGTH_MAX],
             language=finished.language,
             sql=pair.text,
-            user=finished.user,
             at=self._clock(),
         )
         return lambda quality: quality.with_mark(mark)

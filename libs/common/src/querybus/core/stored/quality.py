@@ -26,7 +26,6 @@ class Mark(_Value):
     question: str
     language: str
     sql: str = ""
-    user: str = ""
     at: int
 
 

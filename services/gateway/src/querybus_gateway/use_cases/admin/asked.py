@@ -6,8 +6,10 @@ one. Nobody's name is among what is returned, only how many people asked.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Protocol
 
@@ -105,11 +107,17 @@ class AskedQuestions:
         self._log = log
         self._quality = quality
         self._clock = clock
+        # One at a time: who asks in a loop waits for itself and not for everybody's processor.
+        self._reading = asyncio.Semaphore(1)
 
     async def listed(self, credential: Credential, wanted: AskedRequest) -> Json | Problem:
         """Return `{questions, since, read, is_partial}`."""
         if not credential.is_owner:
             return NOT_OWNER
+        async with self._reading:
+            return await self._listed(credential, wanted)
+
+    async def _listed(self, credential: Credential, wanted: AskedRequest) -> Json | Problem:
         since_ms = self._clock() - wanted.days * DAY_MS
         groups: dict[tuple[Kind, str, str], _Group] = {}
         read, after = 0, 0
@@ -117,9 +125,8 @@ class AskedQuestions:
         try:
             while True:
                 entries, after = await self._log.since(credential.tenant, since_ms, after)
-                for entry in entries:
-                    finished = _finished(entry)
-                    if finished is None or not _is_seen(finished, credential, wanted.connection):
+                for finished in await asyncio.to_thread(_finished_of, entries):
+                    if not _is_seen(finished, credential, wanted.connection):
                         continue
                     name = finished.connection
                     if name not in marked:
@@ -156,12 +163,13 @@ def question_of(finished: Envelope[Finished]) -> str:
     return finished.enriched_question or finished.question
 
 
-def _finished(entry: Entry) -> Envelope[Finished] | None:
-    try:
-        envelope: Envelope[Any] = entry.envelope()
-    except Undecodable:
-        return None
-    return envelope if isinstance(envelope.body, Finished) else None
+def _finished_of(entries: Sequence[Entry]) -> list[Envelope[Finished]]:
+    found: list[Envelope[Finished]] = []
+    for entry in entries:
+        with suppress(Undecodable):
+            envelope: Envelope[Any] = entry.envelope()
+            found += [envelope] if isinstance(envelope.body, Finished) else []
+    return found
 
 
 def _is_seen(finished: Envelope[Finished], credential: Credential, connection: str | None) -> bool:
