@@ -34,14 +34,26 @@ async def test_without_the_fence_the_harness_reports_queries_that_finished_twice
     assert broken(row, figures)
 
 
-async def test_with_acks_before_publishing_the_harness_reports_queries_that_were_lost() -> None:
-    async def kill_presenter(stack: FaultStack, load: Load, _: random.Random) -> None:
-        await load.at(0.5)
-        await stack.kill_mid_work("presenter-1")
+async def kill_presenter(stack: FaultStack, load: Load, _: random.Random) -> None:
+    await load.at(0.5)
+    await stack.kill_mid_work("presenter-1")
 
-    plan = Plan(modules={StageName.PRESENTER: "tests.faults.hasty_service"})
-    row = Row("an ack before the publish", kill_presenter, plan, deadline_seconds=12)
+
+HASTY = {StageName.PRESENTER: "tests.faults.hasty_service"}
+
+
+async def test_with_acks_before_publishing_the_harness_reports_queries_that_were_lost() -> None:
+    plan = Plan(modules=HASTY | {StageName.GATEWAY: "tests.faults.blind_gateway"})
+    row = Row("an ack before the publish, and no sweeper behind it", kill_presenter, plan, deadline_seconds=12)
     figures = await measure(row, queries=40, seconds=4.0, seed=3)
     assert figures.lost > 0, figures
     assert figures.finished < figures.accepted
+    assert set(figures.lost_after) == {"concluded"}
     assert broken(row, figures)
+
+
+async def test_a_presenter_that_acks_too_early_and_dies_loses_nothing_where_the_sweeper_stands_behind_it() -> None:
+    row = Row("an ack before the publish", kill_presenter, Plan(modules=HASTY), deadline_seconds=12)
+    figures = await measure(row, queries=40, seconds=4.0, seed=3)
+    assert broken(row, figures) == []
+    assert figures.finished == figures.accepted
