@@ -6,7 +6,7 @@ from querybus_gateway.app import main
 from querybus_gateway.lifecycle.in_flight import OpenQueries, OpenQuery
 
 
-def nothing(self: OpenQueries, now_ms: int) -> tuple[OpenQuery, ...]:  # noqa: ARG001 - the name is the method's
+def nothing(self: OpenQueries, now_ms: int) -> tuple[OpenQuery, ...]:
     return ()
 
 
