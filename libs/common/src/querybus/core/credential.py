@@ -47,6 +47,11 @@ class Credential(BaseModel):
         """Whether it may do an owner's work, which shows statements and names."""
         return self.role == "owner" and self.audience == "analyst"
 
+    @property
+    def shares_boards(self) -> bool:
+        """Whether others of its tenant may be let open its boards."""
+        return self.may_share_boards or self.is_owner
+
     def of_person(self, user: str) -> Credential:
         """Return it as used for a person; what it may do as itself it may not do in the name of somebody else."""
         if user == self.user:

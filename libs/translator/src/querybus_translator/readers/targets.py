@@ -418,12 +418,9 @@ def _figures(sketch: Sketch, place: int) -> None:
 def _can_average(sketch: Sketch, column: ColumnRef, aggregates: list[Aggregate]) -> bool:
     if sketch.is_numeric(column):
         return True
-    if sketch.kind(column) in TEMPORAL:
-        # Days have a first and a last, and no sum: "the average delivery time" is no figure of one date.
-        return all(aggregate in {Aggregate.MAXIMUM, Aggregate.MINIMUM} for aggregate in aggregates)
-    return all(aggregate in {Aggregate.MAXIMUM, Aggregate.MINIMUM} for aggregate in aggregates) or not sketch.is_key(
-        column
-    )
+    are_ends = all(aggregate in {Aggregate.MAXIMUM, Aggregate.MINIMUM} for aggregate in aggregates)
+    # Days have a first and a last, and no sum: "the average delivery time" is no figure of one date.
+    return are_ends or (sketch.kind(column) not in TEMPORAL and not sketch.is_key(column))
 
 
 def _next_in_list(sketch: Sketch, place: int, *, figures: bool) -> int | None:

@@ -229,7 +229,7 @@ class _Writer:
 
     def _share(self, measure: Measure, names: _Names, plan: _Plan) -> exp.Expr:
         """100.0 * of how many rows it holds / how many rows there are; of a group, / the rows of all groups."""
-        if measure.table is None or plan.fans_out(measure.table):
+        if measure.table is None or plan.fans_out(measure.table) or self._drops_rows(plan):
             raise _Unjoinable
         rows: exp.Expr = exp.Count(this=exp.Star())
         if measure.share_of is None:
@@ -238,6 +238,14 @@ class _Writer:
             case = exp.case().when(self._condition(measure.share_of, names, plan), exp.Literal.number(1))
             part, whole = exp.Sum(this=case.else_(exp.Literal.number(0))), rows
         return exp.Div(this=exp.Mul(this=exp.Literal.number("100.0"), expression=part), expression=whole)
+
+    def _drops_rows(self, plan: _Plan) -> bool:
+        """Whether a row without a key would be joined to nothing, and so be missing from what a share is of."""
+        return any(
+            self._index.column(column.table, column.column).nullable
+            for _, edge in plan.steps
+            for column in columns_named(self._index, edge.source, edge.source_columns)
+        )
 
     def _as_figure(self, column: ColumnRef, written: exp.Expr) -> exp.Expr:
         """Figures kept as texts are compared as figures."""

@@ -194,7 +194,7 @@ def me(caller: Credential) -> Json:
         "connections": None if caller.connections is None else list(caller.connections),
         "may_run_sql": caller.audience == "analyst",
         "is_owner": caller.is_owner,
-        "may_share_boards": caller.may_share_boards or caller.is_owner,
+        "may_share_boards": caller.shares_boards,
         "expires_at": caller.expires_at,
         "deadline_seconds_max": caller.caps.deadline_seconds,
         "rows_max": caller.caps.rows_max,

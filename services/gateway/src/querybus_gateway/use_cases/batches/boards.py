@@ -127,7 +127,7 @@ class BoardCases:
 
     async def change(self, credential: Credential, board: str, wanted: BoardChange) -> Json | Problem:
         """Change one's own board and return it."""
-        if wanted.is_shared and not (credential.may_share_boards or credential.is_owner):
+        if wanted.is_shared and not credential.shares_boards:
             return _NOT_SHARING
         is_scheduled = wanted.schedule not in (None, "on_opening")
         if is_scheduled and credential.name == TOKEN_CREDENTIAL:
