@@ -48,7 +48,7 @@ from querybus.text.plain_answer import plain_finished
 from querybus_cli.local.ports import free_ports
 from querybus_gateway.v1 import query_service_pb2 as v1
 
-CALLER = Outsider("acme", "bench", "ann")
+CALLER = Outsider("acme", "bench", "ann", "analyst")
 KEY = key_text(CALLER.tenant, CALLER.credential, "of-this-run-only")
 CALLERS = 8
 WAITING = 1_000
@@ -133,7 +133,7 @@ class Stack:
 
 @contextlib.asynccontextmanager
 async def stack(directory: Path) -> AsyncGenerator[Stack]:
-    async with ProcessGroup(directory) as group, EmbeddedNats((CALLER,), sync="2m") as bus:
+    async with ProcessGroup(directory) as group, EmbeddedNats([CALLER.tenant], sync="2m") as bus:
         await bus.migrate()
         executor = await bus.connect("executor")
         await ConnectionStore(Held(executor)).write(Connection(name="shop", dialect=Dialect.SQLITE))
@@ -155,6 +155,8 @@ async def stack(directory: Path) -> AsyncGenerator[Stack]:
             "QUERYBUS_NATS_URL": bus.url,
             "QUERYBUS_NATS_PASSWORD": bus.password("gateway"),
             "QUERYBUS_TENANTS": ",".join(bus.tenants),
+            "QUERYBUS_BUS_ISSUER_KEY": bus.issuer_key,
+            "QUERYBUS_DISCONNECT_PASSWORD": bus.password("disconnect"),
             "QUERYBUS_API_PORT": str(http),
             "QUERYBUS_GRPC_PORT": str(rpc),
             "QUERYBUS_HTTP_PORT": str(probes),
@@ -189,7 +191,7 @@ async def apis(made: Stack) -> AsyncGenerator[dict[str, Ask]]:
     asked = v1.AskRequest(question=question, wait_seconds=30).SerializeToString()
     metadata = (("authorization", f"Bearer {KEY}"),)
     async with (
-        BusClient.connected(made.bus.url, CALLER, made.bus.client_password(CALLER.tenant, CALLER.credential)) as bus,
+        BusClient.connected(made.bus.url, CALLER, KEY) as bus,
         httpx.AsyncClient(base_url=made.address, headers=headers, limits=limits, timeout=60) as http,
         grpc.aio.insecure_channel(made.grpc_address) as channel,
     ):
@@ -304,7 +306,7 @@ async def slow_readers(made: Stack, rounds: int) -> dict[str, float]:
             await asyncio.sleep(0.5)
             started = time.monotonic()
             for n in range(NOTES):
-                await talker.publish(f"querybus.v1.progress.acme.ann.{query}", data)
+                await talker.publish(f"querybus.v1.progress.acme.ann.analyst.{query}", data)
                 if n % 20 == 0:
                     await asyncio.sleep(0.01)
             await talker.flush()

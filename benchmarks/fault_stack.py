@@ -28,7 +28,15 @@ from querybus.core.subjects import StageName
 from querybus.core.topology import Sizes, topology
 from querybus_cli.local.answers import DEMO, demo_file
 from querybus_cli.local.demo_database import demo_connection, write_demo
-from querybus_cli.local.local_stack import OUTSIDERS, SERVICES, StackPlan, admit_locals, environment_of
+from querybus_cli.local.local_stack import (
+    OUTSIDERS,
+    SERVICES,
+    TENANT,
+    StackPlan,
+    admit_locals,
+    environment_of,
+    new_keys,
+)
 from querybus_cli.local.ports import free_ports
 from querybus_cli.local.supervise import Replica, Supervisor
 from querybus_cli.local.up import is_ready
@@ -94,12 +102,13 @@ class FaultStack:
         self.plan = plan
         store, sizes = directory / "bus", plan.sizes()
         self.bus: EmbeddedBus = (
-            EmbeddedCluster(OUTSIDERS, store=store, sizes=sizes)
+            EmbeddedCluster([TENANT], store=store, sizes=sizes)
             if plan.is_cluster
-            else EmbeddedNats(OUTSIDERS, store=store, sizes=sizes)
+            else EmbeddedNats([TENANT], store=store, sizes=sizes)
         )
         self.supervisor = Supervisor((), print)
         self.said: list[str] = []
+        self._keys = new_keys()
         self._probes: dict[str, str] = {}
         self._running: asyncio.Task[None] | None = None
         self._model: asyncio.subprocess.Process | None = None
@@ -118,9 +127,8 @@ class FaultStack:
         await self._close()
 
     def client(self) -> AbstractAsyncContextManager[BusClient]:
-        outsider = next(outsider for outsider in OUTSIDERS if outsider.user == "analyst")
-        password = self.bus.client_password(outsider.tenant, outsider.credential)
-        return BusClient.connected(self.bus.url, outsider, password)
+        outsider = OUTSIDERS["analyst"]
+        return BusClient.connected(self.bus.url, outsider, self._keys[outsider.credential])
 
     def signal(self, name: str, number: signal.Signals) -> bool:
         """Send a signal to a replica (`generator-1`); False if it does not run just now."""
@@ -190,7 +198,7 @@ class FaultStack:
         connections.write_text(json.dumps({"connections": entries}))
         await self.bus.start()
         await self.bus.migrate()
-        await admit_locals(self.bus)
+        await admit_locals(self.bus, self._keys)
         self.supervisor = Supervisor(self._replicas(connections, address), self.said.append)
         self._running = asyncio.create_task(self.supervisor.run())
         await self.ready()

@@ -23,7 +23,15 @@ from querybus.bus.log.journal import Journal
 from querybus.core.subjects import StageName
 from querybus_cli.local.answers import DEMO, demo_file
 from querybus_cli.local.demo_database import demo_connection, write_demo
-from querybus_cli.local.local_stack import OUTSIDERS, SERVICES, TENANT, StackPlan, admit_locals, environment_of
+from querybus_cli.local.local_stack import (
+    OUTSIDERS,
+    SERVICES,
+    TENANT,
+    StackPlan,
+    admit_locals,
+    environment_of,
+    new_keys,
+)
 from querybus_cli.local.ports import free_ports
 from querybus_cli.local.up import is_ready
 
@@ -53,7 +61,7 @@ class StackUnderLoad:
     def __init__(self, directory: Path, group: ProcessGroup) -> None:
         self._directory = directory
         self._group = group
-        self._bus = EmbeddedNats(OUTSIDERS)
+        self._bus = EmbeddedNats([TENANT])
         self._model_port = free_ports(1)[0]
         self._connected: Any = None
 
@@ -145,7 +153,8 @@ class StackUnderLoad:
         )
         await self._bus.start()
         await self._bus.migrate()
-        await admit_locals(self._bus)
+        keys = new_keys()
+        await admit_locals(self._bus, keys)
         await self._group.start(
             "model-capture",
             [sys.executable, "-m", "benchmarks.prompt_capture", str(self._model_port), ANSWER.replace("{number}", "0")],
@@ -153,9 +162,8 @@ class StackUnderLoad:
         )
         await self._group.line("model-capture")
         await self._run(dict.fromkeys(SERVICES, 1), {})
-        outsider = next(outsider for outsider in OUTSIDERS if outsider.user == "analyst")
-        password = self._bus.client_password(outsider.tenant, outsider.credential)
-        self._connected = BusClient.connected(self._bus.url, outsider, password)
+        outsider = OUTSIDERS["analyst"]
+        self._connected = BusClient.connected(self._bus.url, outsider, keys[outsider.credential])
         self.client = await self._connected.__aenter__()
         outcome = await self.ask(FIRST_NUMBER)
         if outcome != "answered":

@@ -9,8 +9,12 @@ import secrets
 import sys
 from pathlib import Path
 
-from querybus.bus.admin.permissions import Variable, permission_file, variables
+from querybus.bus.admin.issuer import generate_issuer
+from querybus.bus.admin.permissions import ISSUER_VARIABLE, Variable, permission_file, variables
 from querybus.bus.log.sign import generate_keys
+
+TENANTS = ("local",)
+"""As compose.yaml says to the gateway and to `migrate`."""
 
 
 def prepare(folder: Path) -> tuple[str, ...]:
@@ -26,13 +30,15 @@ def prepare(folder: Path) -> tuple[str, ...]:
             for password in passwords.values()
             if isinstance(password, Variable)
         ]
+        issuer_key, issuer = generate_issuer()
+        lines += [f"{ISSUER_VARIABLE}={issuer}", f"QUERYBUS_BUS_ISSUER_KEY={issuer_key}"]
         lines += [f"QUERYBUS_SIGNING_KEY={private}", f"QUERYBUS_VERIFY_KEY={public}"]
         lines += [f"GRAFANA_PASSWORD={secrets.token_hex(12)}", "QUERYBUS_LLM_BASE_URL=", "QUERYBUS_LLM_API_KEY="]
         secret_file.touch(mode=0o600)
         secret_file.write_text("\n".join(lines) + "\n")
         made.append(secret_file.name)
     if not permissions.exists():
-        permissions.write_text(permission_file(passwords))
+        permissions.write_text(permission_file(passwords, Variable(ISSUER_VARIABLE), TENANTS))
         made.append(permissions.name)
     return tuple(made)
 

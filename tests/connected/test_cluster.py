@@ -19,7 +19,7 @@ from querybus.bus.log.journal import Journal
 from querybus.bus.log.publish import Duplicate, FenceLost, Stored, address_of
 from querybus.core.subjects import EventName, StageName
 from querybus.core.topology import BACKED_UP, topology
-from querybus_cli.local.local_stack import OUTSIDERS, TENANT, Stack, StackPlan
+from querybus_cli.local.local_stack import TENANT, Stack, StackPlan
 from querybus_cli.operations.backups import back_up, restore
 from querybus_cli.operations.operator import Place
 from querybus_cli.runtime import UsageError
@@ -33,7 +33,7 @@ pytestmark = [pytest.mark.connected, pytest.mark.slow, pytest.mark.asyncio(loop_
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def cluster(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[EmbeddedCluster]:
     folder = tmp_path_factory.mktemp("cluster")
-    async with EmbeddedCluster(OUTSIDERS, store=folder, sizes=sizes()) as made:
+    async with EmbeddedCluster([TENANT], store=folder, sizes=sizes()) as made:
         await made.migrate()
         yield made
 
@@ -120,11 +120,11 @@ async def test_a_backup_of_a_cluster_goes_onto_another_cluster_and_onto_one_serv
     copies = await back_up(Place(cluster.url, cluster.password("backup")), tmp_path / "kept", quiet)
     held = {copy.stream: StreamState(copy.messages, copy.state["last_seq"]) for copy in copies}
     assert (held["QUERYBUS"] or StreamState(0, 0)).messages > 0
-    async with EmbeddedCluster(OUTSIDERS, store=tmp_path / "other", sizes=sizes()) as other:
+    async with EmbeddedCluster([TENANT], store=tmp_path / "other", sizes=sizes()) as other:
         await restore(Place(other.url, other.password("backup")), tmp_path / "kept", quiet, at_once=True)
         assert await states(other) == held
         assert not any("stream KV_querybus_threads" in item for item in await other.migrate())
-    async with EmbeddedNats(OUTSIDERS, sync="2m") as alone:
+    async with EmbeddedNats([TENANT], sync="2m") as alone:
         place = Place(alone.url, alone.password("backup"))
         with pytest.raises(UsageError, match=r"replicas > 1 .*; restored: nothing; left: "):
             await restore(place, tmp_path / "kept", quiet, at_once=True)

@@ -13,7 +13,6 @@ from nats.aio.client import Client
 
 from querybus.bus.admin.embedded_server import EmbeddedNats
 from querybus.bus.admin.migrate import MigrateError, TopologyError, assert_topology, migrate
-from querybus.bus.admin.permissions import Outsider
 from querybus.core.subjects import EventName, StageName
 from querybus.core.topology import Sizes, Topology, topology
 from querybus_cli.operations.setup import migrate_bus, stream_sizes
@@ -23,7 +22,7 @@ pytestmark = pytest.mark.connected
 
 @pytest.fixture
 async def bus() -> AsyncGenerator[EmbeddedNats]:
-    async with EmbeddedNats([Outsider("acme", "app", "alice")], sync="2m") as server:
+    async with EmbeddedNats(["acme"], sync="2m") as server:
         yield server
 
 

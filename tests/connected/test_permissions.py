@@ -19,14 +19,16 @@ from querybus.bus.admin.embedded_server import EmbeddedNats
 from querybus.bus.admin.migrate import assert_topology
 from querybus.bus.admin.permissions import Outsider
 from querybus.bus.client import BusClient, NotAccepted
-from querybus.bus.connection import BusRefused, connect, reach
+from querybus.bus.connection import BusRefused, Held, connect, reach
+from querybus.bus.requests.calls import Answer, Call, CallServer
 from querybus.core.subjects import StageName
+from tests.support.bus_sign_in import key_of, letting_in
 
 pytestmark = pytest.mark.connected
 
-ALICE = Outsider("acme", "app", "alice")
-BOB = Outsider("acme", "app-2", "bob")
-OTHER = Outsider("other", "app", "alice")
+ALICE = Outsider("acme", "app", "alice", "business")
+BOB = Outsider("acme", "app-2", "bob", "analyst")
+OTHER = Outsider("other", "app", "alice", "business")
 OUTSIDERS = (ALICE, BOB, OTHER)
 SERVICES = ("gateway", "generator", "validator", "executor", "recovery", "presenter")
 
@@ -79,23 +81,23 @@ PUBLISHED = {
     **{f"querybus.v1.dead.{service}": {service, "gateway"} for service in SERVICES},
     **{f"_INBOX.{s}.abc": {"executor"} if s == "validator" else set[str]() for s in SERVICES},
     "_INBOX.migrate.abc": set(),
-    "_INBOX.out.acme.app.abc": set(),
+    "_INBOX.out.acme.app.abc": {"gateway"},
     "querybus.v1.rpc.database.acme.shop.explain": {"validator"},
     "querybus.v1.rpc.database.acme.shop.probe": {"validator"},
     "querybus.v1.page.acme.q1.7-1.1": {"executor"},
-    "querybus.v1.answer.acme.alice.q1": {"gateway"},
+    "querybus.v1.answer.acme.alice.business.q1": {"gateway"},
     "querybus.v1.submit.acme.app": {"gateway"},
     "querybus.v1.call.acme.app.ask": set(),
     "querybus.v1.ctl.cancel.acme.q1": {"gateway"},
     "querybus.v1.ctl.refresh.acme.shop": {"gateway"},
-    "querybus.v1.progress.acme.alice.q1": set(SERVICES),
+    "querybus.v1.progress.acme.alice.business.q1": set(SERVICES),
     "querybus.v2.event.acme.t1.q1.asked": set(),
     "$JS.API.STREAM.MSG.GET.QUERYBUS": set(SERVICES),
     "$JS.API.DIRECT.GET.QUERYBUS": {"gateway", "generator", "validator"},
     "$JS.API.DIRECT.GET.QUERYBUS_HISTORY": {"gateway", "generator"},
     "$JS.API.DIRECT.GET.QUERYBUS_RESULTS": set(),
     "$JS.API.DIRECT.GET.QUERYBUS_RESULTS.querybus.v1.page.acme.q1.7-1.1": {"gateway", "presenter"},
-    "$JS.API.DIRECT.GET.QUERYBUS_ANSWERS.querybus.v1.answer.acme.alice.q1": {"gateway"},
+    "$JS.API.DIRECT.GET.QUERYBUS_ANSWERS.querybus.v1.answer.acme.alice.business.q1": {"gateway"},
     "$JS.API.DIRECT.GET.QUERYBUS_SUBMIT.querybus.v1.submit.acme.app": {"gateway"},
     "$JS.API.DIRECT.GET.QUERYBUS_SUBMIT": set(),
     "$JS.API.CONSUMER.MSG.NEXT.QUERYBUS_SUBMIT.acme": {"gateway"},
@@ -118,7 +120,10 @@ PUBLISHED = {
     "$JS.API.STREAM.NAMES": set(),
     "$JS.API.INFO": set(),
     "$SYS.REQ.SERVER.PING": set(),
-    "_R_.abc": {"gateway"},
+    "$SYS.REQ.SERVER.N1.KICK": set(),
+    "$SYS.REQ.SERVER.PING.CONNZ": set(),
+    "$SYS.REQ.USER.AUTH": set(),
+    "$SYS._INBOX.abc.def": {"gateway"},
 }
 
 # subject -> who may subscribe to it, of the six services
@@ -131,6 +136,8 @@ RECEIVED = {
     "querybus.>": set(),
     "$JS.>": set(),
     "$SYS.>": set(),
+    "$SYS.REQ.USER.AUTH": {"gateway"},
+    "$SYS._INBOX.>": set(),
     "$KV.>": set(),
     "$KV.querybus_catalog.*.head": {"generator", "validator", "recovery", "presenter"},
     "$KV.querybus_connections.*": {"gateway", "generator", "validator", "recovery", "presenter"},
@@ -144,10 +151,10 @@ RECEIVED = {
     "querybus.v1.ctl.refresh.*.*": {"executor"},
     "querybus.v1.call.*.*.*": {"gateway"},
     "querybus.v1.submit.*.*": set(),
-    "querybus.v1.answer.*.*.*": set(),
+    "querybus.v1.answer.*.*.*.*": set(),
     "querybus.v1.page.>": set(),
     "querybus.v1.dead.>": set(),
-    "querybus.v1.progress.*.*.*": {"gateway"},
+    "querybus.v1.progress.*.*.*.*": {"gateway"},
     **{f"querybus.v1.event.*.*.*.{event}": set[str]() for event in EVENTS},
 }
 
@@ -157,8 +164,8 @@ OUTSIDE_DENIED_PUBLISH = (
     "querybus.v1.call.other.app.ask",
     "querybus.v1.submit.acme.app-2",
     "querybus.v1.submit.other.app",
-    "querybus.v1.answer.acme.alice.q1",
-    "querybus.v1.progress.acme.alice.q1",
+    "querybus.v1.answer.acme.alice.business.q1",
+    "querybus.v1.progress.acme.alice.business.q1",
     "querybus.v1.page.acme.q1.7-1.1",
     "querybus.v1.rpc.database.acme.shop.probe",
     "querybus.v1.ctl.cancel.acme.q1",
@@ -167,7 +174,7 @@ OUTSIDE_DENIED_PUBLISH = (
     "$JS.API.STREAM.INFO.QUERYBUS",
     "$JS.API.STREAM.MSG.GET.QUERYBUS",
     "$JS.API.DIRECT.GET.QUERYBUS",
-    "$JS.API.DIRECT.GET.QUERYBUS_ANSWERS.querybus.v1.answer.acme.alice.q1",
+    "$JS.API.DIRECT.GET.QUERYBUS_ANSWERS.querybus.v1.answer.acme.alice.business.q1",
     "$JS.API.CONSUMER.CREATE.QUERYBUS",
     "$JS.ACK.QUERYBUS.generator.1.1.1.1.0",
     "$KV.querybus_catalog.shop.head",
@@ -175,6 +182,8 @@ OUTSIDE_DENIED_PUBLISH = (
     "_INBOX.gateway.abc",
     "_INBOX.out.acme.app-2.abc",
     "_R_.abc",
+    "$SYS.REQ.SERVER.N1.KICK",
+    "$SYS._INBOX.abc.def",
 )
 OUTSIDE_DENIED_SUBSCRIBE = (
     ">",
@@ -184,10 +193,12 @@ OUTSIDE_DENIED_SUBSCRIBE = (
     "querybus.>",
     "querybus.v1.event.>",
     "querybus.v1.event.*.*.*.finished",
-    "querybus.v1.answer.acme.*.*",
-    "querybus.v1.answer.acme.bob.*",
-    "querybus.v1.answer.other.alice.*",
-    "querybus.v1.progress.acme.*.*",
+    "querybus.v1.answer.acme.*.*.*",
+    "querybus.v1.answer.acme.bob.analyst.*",
+    "querybus.v1.answer.acme.alice.analyst.*",
+    "querybus.v1.progress.acme.alice.analyst.*",
+    "querybus.v1.answer.other.alice.business.*",
+    "querybus.v1.progress.acme.*.*.*",
     "querybus.v1.call.acme.app.*",
     "querybus.v1.submit.acme.app",
     "$JS.>",
@@ -198,7 +209,7 @@ OUTSIDE_DENIED_SUBSCRIBE = (
 
 @pytest.fixture(scope="module")
 def bus() -> Iterator[EmbeddedNats]:
-    server = EmbeddedNats(OUTSIDERS, sync="2m")
+    server = EmbeddedNats(["acme", "other"], sync="2m")
 
     async def start() -> None:
         await server.start()
@@ -236,12 +247,32 @@ async def user(bus: EmbeddedNats, name: str, violations: Violations) -> AsyncGen
     if outsider is None:
         connection = await bus.connect(name, on_error=violations)
     else:
-        password = bus.client_password(outsider.tenant, outsider.credential)
-        connection = await connect(bus.url, name, password, inbox=outsider.inbox, on_error=violations)
+        async with letting_in(bus, *OUTSIDERS):
+            connection = await connect(bus.url, name, key_of(outsider), inbox=outsider.inbox, on_error=violations)
     try:
         yield connection
     finally:
         await connection.close()
+
+
+@contextlib.asynccontextmanager
+async def program(
+    bus: EmbeddedNats, outsider: Outsider, violations: Violations | None = None
+) -> AsyncGenerator[BusClient]:
+    """Give the client of a program that calls from outside."""
+    async with user(bus, outsider.name, violations or Violations()) as connection:
+        yield BusClient(connection, outsider)
+
+
+@contextlib.asynccontextmanager
+async def answering(gateway: Client, answer: Answer) -> AsyncGenerator[None]:
+    """Answer calls as the gateway does, while the block runs."""
+    calls = CallServer(Held(gateway), answer, slots=16, drain_seconds=2)
+    await calls.start()
+    try:
+        yield
+    finally:
+        await calls.drain()
 
 
 async def refused_publishes(bus: EmbeddedNats, name: str, subjects: list[str]) -> set[str]:
@@ -301,7 +332,7 @@ TOOLS_DENIED = (
     *(f"$KV.querybus_{bucket}.some.key" for bucket in BUCKETS_WRITTEN),
     *(f"$JS.API.DIRECT.GET.KV_querybus_{bucket}" for bucket in BUCKETS_READ),
     "querybus.v1.call.acme.app.ask",
-    "querybus.v1.answer.acme.alice.q1",
+    "querybus.v1.answer.acme.alice.business.q1",
     "querybus.v1.rpc.database.acme.shop.probe",
     "$JS.API.STREAM.DELETE.QUERYBUS_DEAD",
     "$JS.API.STREAM.MSG.DELETE.QUERYBUS",
@@ -363,8 +394,8 @@ async def test_an_outsider_receives_nothing_but_its_own_inbox_and_its_users_answ
     assert await refused_subscribes(bus, ALICE.name, list(OUTSIDE_DENIED_SUBSCRIBE)) == set(OUTSIDE_DENIED_SUBSCRIBE)
     own = [
         "_INBOX.out.acme.app.>",
-        "querybus.v1.answer.acme.alice.*",
-        "querybus.v1.progress.acme.alice.*",
+        "querybus.v1.answer.acme.alice.business.*",
+        "querybus.v1.progress.acme.alice.business.*",
     ]
     assert await refused_subscribes(bus, ALICE.name, own) == set()
 
@@ -372,7 +403,7 @@ async def test_an_outsider_receives_nothing_but_its_own_inbox_and_its_users_answ
 async def test_another_tenant_neither_calls_nor_submits_nor_receives_as_this_one(bus: EmbeddedNats) -> None:
     denied = ["querybus.v1.call.acme.app.ask", "querybus.v1.submit.acme.app"]
     assert await refused_publishes(bus, OTHER.name, denied) == set(denied)
-    received = ["querybus.v1.answer.acme.alice.*", "querybus.v1.answer.*.alice.*", "_INBOX.out.acme.app.>"]
+    received = ["querybus.v1.answer.acme.alice.business.*", "querybus.v1.answer.*.alice.*.*", "_INBOX.out.acme.app.>"]
     assert await refused_subscribes(bus, OTHER.name, received) == set(received)
 
 
@@ -386,7 +417,7 @@ FORGERIES = (
     "querybus.v1.event.acme.t1.q1.asked",
     "querybus.v1.event.acme.t1.q1.approved",
     "querybus.v1.event.acme.t1.q1.finished",
-    "querybus.v1.answer.acme.alice.q1",
+    "querybus.v1.answer.acme.alice.business.q1",
     "querybus.v1.page.acme.q1.7-1.1",
     "querybus.v1.dead.executor",
     "$KV.querybus_catalog.shop.head",
@@ -401,22 +432,22 @@ ALL_STREAMS = ("QUERYBUS", "QUERYBUS_ANSWERS", "QUERYBUS_RESULTS", "QUERYBUS_DEA
 async def test_no_reply_subject_of_an_outsider_reaches_a_stream(bus: EmbeddedNats, forged: str) -> None:
     before = {stream: await stored(bus, stream) for stream in ALL_STREAMS}
     queued = await stored(bus, "QUERYBUS_SUBMIT")
-    answered = asyncio.Event()
 
-    async def answer(message: Msg) -> None:
-        await message.respond(b'{"event": "approved"}')
-        answered.set()
+    async def answer(_: Call) -> bytes:
+        return b'{"event": "approved"}'
 
     violations = Violations()
-    async with user(bus, "gateway", violations) as gateway, user(bus, ALICE.name, Violations()) as outsider:
-        await gateway.subscribe("querybus.v1.call.*.*.*", cb=answer)
-        await reach(gateway)
+    async with (
+        user(bus, "gateway", violations) as gateway,
+        user(bus, ALICE.name, Violations()) as outsider,
+        answering(gateway, answer),
+    ):
         await outsider.publish("querybus.v1.call.acme.app.ask", b"{}", reply=forged)
         await outsider.publish("querybus.v1.submit.acme.app", b"{}", reply=forged)
         await outsider.publish("$JS.API.DIRECT.GET.QUERYBUS", b'{"seq": 1}', reply=forged)
         await outsider.publish("$JS.API.CONSUMER.MSG.NEXT.QUERYBUS.generator", b"1", reply=forged)
-        await reach(outsider)
-        await asyncio.wait_for(answered.wait(), 30)
+        # Its own inbox is answered, so the calls before it were taken too.
+        assert (await outsider.request("querybus.v1.call.acme.app.ask", b"{}", timeout=30)).data
         await reach(gateway)
     assert violations.received == []
     # The question itself was stored, its acknowledgement nowhere.
@@ -433,17 +464,63 @@ async def test_a_reply_subject_that_the_server_keeps_for_itself_is_refused(bus: 
     assert await stored(bus, "QUERYBUS_SUBMIT") == queued
 
 
+VICTIMS = (
+    "_INBOX.out.acme.app-2.x1",
+    "querybus.v1.answer.acme.bob.analyst.q1",
+    "querybus.v1.progress.acme.bob.analyst.q1",
+)
+
+
+@pytest.mark.parametrize("forged", VICTIMS)
+async def test_nobody_has_an_answer_delivered_to_another_credential_of_its_tenant(
+    bus: EmbeddedNats, forged: str
+) -> None:
+    """The server acknowledges what is submitted wherever its sender says, and an acknowledgement is no answer."""
+    received: list[bytes] = []
+
+    async def receive(message: Msg) -> None:
+        received.append(message.data)
+
+    async def answer(call: Call) -> bytes:
+        return json.dumps({"status": "finished", "of": call.credential}).encode()
+
+    async with (
+        user(bus, "gateway", Violations()) as gateway,
+        user(bus, ALICE.name, Violations()) as outsider,
+        user(bus, BOB.name, Violations()) as victim,
+        answering(gateway, answer),
+    ):
+        await victim.subscribe(forged, cb=receive)
+        await reach(victim)
+        await outsider.publish("querybus.v1.call.acme.app.answer", b"{}", reply=forged)
+        await outsider.publish("querybus.v1.submit.acme.app", b"{}", reply=forged)
+        own = await outsider.request("querybus.v1.call.acme.app.answer", b"{}", timeout=30)
+        assert json.loads(own.data)["of"] == "app"
+        await reach(outsider)
+        await reach(victim)
+    assert all(set(json.loads(data)) == {"stream", "seq"} for data in received)
+
+
+async def test_a_person_s_business_credential_receives_no_analysts_answer(bus: EmbeddedNats) -> None:
+    violations = Violations()
+    async with user(bus, "gateway", violations) as gateway, program(bus, ALICE) as client, client.answers() as answers:
+        js = gateway.jetstream()
+        await js.publish("querybus.v1.answer.acme.alice.analyst.q1", b'{"sql": "SELECT 1"}')
+        await js.publish("querybus.v1.answer.acme.alice.business.q2", b'{"whose": "alice"}')
+        assert await asyncio.wait_for(anext(answers), 30) == ("q2", {"whose": "alice"})
+    assert violations.received == []
+
+
 async def test_a_call_its_answer_and_progress_go_through_without_a_violation(bus: EmbeddedNats) -> None:
     inside, outside = Violations(), Violations()
 
     async def answer(message: Msg) -> None:
         await message.respond(json.dumps({"heard": json.loads(message.data), "on": message.subject}).encode())
 
-    password = bus.client_password("acme", "app")
     async with (
         user(bus, "gateway", inside) as gateway,
         user(bus, "generator", inside) as generator,
-        BusClient.connected(bus.url, ALICE, password, on_error=outside) as client,
+        program(bus, ALICE, outside) as client,
         client.answers() as answers,
         client.progress() as progress,
     ):
@@ -452,12 +529,12 @@ async def test_a_call_its_answer_and_progress_go_through_without_a_violation(bus
         result = await client.call("ask", {"question": "How many?"}, timeout_seconds=5)
         assert result == {"heard": {"question": "How many?"}, "on": "querybus.v1.call.acme.app.ask"}
         # Others' answers pass by.
-        await gateway.jetstream().publish("querybus.v1.answer.acme.bob.q0", b'{"whose": "bob"}')
-        await gateway.jetstream().publish("querybus.v1.answer.other.alice.q0", b'{"whose": "other"}')
-        await gateway.jetstream().publish("querybus.v1.answer.acme.alice.q1", b'{"whose": "alice"}')
+        await gateway.jetstream().publish("querybus.v1.answer.acme.bob.analyst.q0", b'{"whose": "bob"}')
+        await gateway.jetstream().publish("querybus.v1.answer.other.alice.business.q0", b'{"whose": "other"}')
+        await gateway.jetstream().publish("querybus.v1.answer.acme.alice.business.q1", b'{"whose": "alice"}')
         assert await asyncio.wait_for(anext(answers), 30) == ("q1", {"whose": "alice"})
-        await generator.publish("querybus.v1.progress.acme.bob.q0", b'{"n": 0}')
-        await generator.publish("querybus.v1.progress.acme.alice.q1", b'{"n": 1}')
+        await generator.publish("querybus.v1.progress.acme.bob.analyst.q0", b'{"n": 0}')
+        await generator.publish("querybus.v1.progress.acme.alice.business.q1", b'{"n": 1}')
         assert await asyncio.wait_for(anext(progress), 30) == ("q1", {"n": 1})
     assert inside.received == []
     assert outside.received == []
@@ -467,10 +544,9 @@ async def test_a_submitted_question_waits_for_the_gateway_and_the_same_key_is_th
     bus: EmbeddedNats,
 ) -> None:
     violations = Violations()
-    password = bus.client_password("other", "app")
     async with (
         user(bus, "gateway", violations) as gateway,
-        BusClient.connected(bus.url, OTHER, password, on_error=violations) as client,
+        program(bus, OTHER, violations) as client,
     ):
         first = await client.submit({"question": "How many?"}, "key-1")
         again = await client.submit({"question": "How many?"}, "key-1")
@@ -487,9 +563,8 @@ async def test_a_call_is_repeated_until_a_gateway_listens(bus: EmbeddedNats) -> 
     async def answer(message: Msg) -> None:
         await message.respond(b"{}")
 
-    password = bus.client_password("acme", "app-2")
     async with (
-        BusClient.connected(bus.url, BOB, password) as client,
+        program(bus, BOB) as client,
         user(bus, "gateway", Violations()) as gateway,
     ):
         call = asyncio.create_task(client.call("ask", {}, timeout_seconds=5))
@@ -500,8 +575,7 @@ async def test_a_call_is_repeated_until_a_gateway_listens(bus: EmbeddedNats) -> 
 
 
 async def test_a_call_that_nobody_takes_ends_in_time(bus: EmbeddedNats) -> None:
-    password = bus.client_password("acme", "app")
-    async with BusClient.connected(bus.url, ALICE, password) as client:
+    async with program(bus, ALICE) as client:
         begun = time.monotonic()
         with pytest.raises(NotAccepted, match="no gateway"):
             await client.call("ask", {}, timeout_seconds=3.0)
@@ -510,8 +584,7 @@ async def test_a_call_that_nobody_takes_ends_in_time(bus: EmbeddedNats) -> None:
 
 
 async def test_a_large_request_of_an_outsider_is_refused(bus: EmbeddedNats) -> None:
-    password = bus.client_password("acme", "app")
-    async with BusClient.connected(bus.url, ALICE, password) as client:
+    async with program(bus, ALICE) as client:
         with pytest.raises(NotAccepted):
             await client.submit({"question": "x" * 300_000}, "large")
 

@@ -370,7 +370,7 @@ async def test_a_failure_reaches_recovery(bus, gateway):
 
 async def test_whoever_listens_receives_that_a_stage_has_started(bus, gateway):
     envelope = asked()
-    subscription = await gateway.subscribe(progress_subject("acme", "ann", envelope.query_id))
+    subscription = await gateway.subscribe(progress_subject("acme", "ann", envelope.audience, envelope.query_id))
     await gateway.flush()
     async with running(bus, GENERATOR, drafting(seconds=2 * ANNOUNCE_AFTER_SECONDS)):
         _, sequence = await ask(gateway, envelope)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
@@ -13,9 +14,11 @@ from typing import Any
 
 import pytest
 import typer.main
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from querybus.bus.admin.embedded_server import server_binary
-from querybus.bus.admin.permissions import service_users
+from querybus.bus.admin.issuer import account_nkey
+from querybus.bus.admin.permissions import ISSUER_VARIABLE, service_users
 from querybus.bus.log.sign import Signer, Verifier
 from querybus.core.subjects import StageName
 from querybus.core.topology import BACKED_UP, topology
@@ -88,11 +91,16 @@ def test_the_blocks_of_the_installation_make_a_bus_and_every_secret(tmp_path: Pa
     signature = Signer(made["querybus-validator"]["QUERYBUS_SIGNING_KEY"]).sign("subject", "id", b"body")
     assert Verifier(made["querybus-executor"]["QUERYBUS_VERIFY_KEY"]).verify("subject", "id", b"body", signature)
 
+    issuer_key = base64.b64decode(made["querybus-gateway"]["QUERYBUS_BUS_ISSUER_KEY"])
+    issuer = Ed25519PrivateKey.from_private_bytes(issuer_key).public_key().public_bytes_raw()
+    assert made["querybus-gateway"]["QUERYBUS_DISCONNECT_PASSWORD"]
+
     # The server takes the file with these passwords, and each is that of the Secret.
     passwords = dict(line.split("=", 1) for line in (tmp_path / "passwords.env").read_text().splitlines())
     for service in StageName:
         password = made[f"querybus-{service}"]["QUERYBUS_NATS_PASSWORD"]
         assert password == passwords[f"QUERYBUS_PASSWORD_{service.upper()}"]
+    assert passwords["QUERYBUS_BUS_ISSUER"] == account_nkey(issuer)
     assert len(set(passwords.values())) == len(passwords)
     (tmp_path / "nats.conf").write_text('jetstream { store_dir: "store" }\ninclude ./permissions.conf\n')
     command = [str(server_binary()), "-t", "-c", "nats.conf"]
@@ -100,7 +108,7 @@ def test_the_blocks_of_the_installation_make_a_bus_and_every_secret(tmp_path: Pa
         command, cwd=tmp_path, env=environment | passwords, capture_output=True, text=True, check=False
     )
     assert checked.returncode == 0, checked.stdout + checked.stderr
-    for name in ("permissions.conf", "passwords.env", "signing.keys"):
+    for name in ("permissions.conf", "passwords.env", "signing.keys", "issuer.keys"):
         assert (tmp_path / name).stat().st_mode & 0o077 == 0, name
 
 
@@ -199,7 +207,7 @@ def test_every_panel_and_setting_that_the_handbook_names_exists() -> None:
     known = settings | NO_SETTINGS | set(re.findall(r"\b(QUERYBUS_[A-Z]+)\b", "\n".join(BACKED_UP)))
     passwords = {f"QUERYBUS_PASSWORD_{service_user.upper()}" for service_user in service_users()}
     streams = {stream.name for stream in topology().streams}
-    assert reported - known - passwords - streams - {"QUERYBUS_PASSWORD"} == set()
+    assert reported - known - passwords - streams - {"QUERYBUS_PASSWORD", ISSUER_VARIABLE} == set()
 
 
 def test_a_command_or_an_option_that_is_not_there_is_seen() -> None:

@@ -23,7 +23,7 @@ from querybus.bus.log.publish import Stored
 from querybus.core.subjects import EventName, StageName
 from querybus.core.topology import BACKED_UP, EVENTS, HISTORY
 from querybus_cli.app import app
-from querybus_cli.local.local_stack import OUTSIDERS, TENANT, Stack, StackPlan
+from querybus_cli.local.local_stack import TENANT, Stack, StackPlan
 from querybus_cli.operations.backups import (
     MANIFEST,
     UNDER_WAY_SECONDS_MAX,
@@ -112,7 +112,7 @@ async def before(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Bef
         shop.executescript("CREATE TABLE customers (id INTEGER PRIMARY KEY); INSERT INTO customers VALUES (1), (2);")
     connections = folder / "connections.yaml"
     connections.write_text(json.dumps({"connections": [{"name": "shop", "url": f"sqlite:///{folder}/shop.sqlite"}]}))
-    async with EmbeddedNats(OUTSIDERS, sync="2m") as bus:
+    async with EmbeddedNats([TENANT], sync="2m") as bus:
         async with Stack(StackPlan(connections_file=connections), bus) as stack, stack.client("analyst") as client:
             result = await client.call("ask", {"question": QUESTION, "connection": "shop", "wait_seconds": 30})
             assert result["rows"] == [[2]], result
@@ -153,7 +153,7 @@ async def before(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Bef
 
 
 async def test_a_restored_stack_remembers_answers_and_ends_what_was_under_way(before: Before) -> None:
-    async with EmbeddedNats(OUTSIDERS, sync="2m") as bus:
+    async with EmbeddedNats([TENANT], sync="2m") as bus:
         made = await restore(Place(bus.url, bus.password("backup")), before.folder, quiet, at_once=True)
         assert {item.stream for item in made} == set(BACKED_UP)
         assert await states(bus) == before.states

@@ -18,7 +18,7 @@ from querybus.bus.connection import Held
 from querybus.bus.stores.buckets import CredentialStore
 from querybus.core.credential import Credential, key_hash
 from querybus.core.subjects import StageName
-from querybus_cli.local.local_stack import OUTSIDERS, Stack, StackPlan
+from querybus_cli.local.local_stack import TENANT, Stack, StackPlan
 from tests.journeys.test_page import AXE, CHROMIUM, HOSTILE, IN_CI, KEYS, ask, browser, signed_in, write_shop
 
 __all__ = ["browser"]
@@ -49,7 +49,7 @@ async def stack(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Stac
         )
     file = directory / "connections.yaml"
     file.write_text(json.dumps({"connections": [{"name": "shop", "url": f"sqlite:///{shop}"}]}))
-    async with EmbeddedNats(OUTSIDERS, sync="2m") as bus:
+    async with EmbeddedNats([TENANT], sync="2m") as bus:
         await bus.migrate()
         connection = await bus.connect(StageName.GATEWAY)
         owner = Credential(

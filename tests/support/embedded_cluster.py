@@ -22,8 +22,8 @@ from nats.errors import NoRespondersError
 from nats.errors import TimeoutError as NatsTimeoutError
 
 from querybus.bus.admin.embedded_server import EmbeddedNats, EmbeddedNatsError, Membership, Sync, new_passwords
+from querybus.bus.admin.issuer import generate_issuer
 from querybus.bus.admin.migrate import MigrateError, migrate
-from querybus.bus.admin.permissions import Outsider
 from querybus.bus.connection import OnError, connect
 from querybus.core.topology import Sizes, topology
 from querybus_cli.local.ports import free_ports
@@ -37,20 +37,20 @@ _PAUSE_SECONDS: Final = 0.1
 class EmbeddedCluster:
     """An `async with` cluster; `kill` and `revive` take one server away and bring it back."""
 
-    def __init__(self, outsiders: Sequence[Outsider], *, store: Path, sizes: Sizes, sync: Sync = "always") -> None:
+    def __init__(self, tenants: Sequence[str], *, store: Path, sizes: Sizes, sync: Sync = "always") -> None:
         """`sizes` are those of one copy; the cluster keeps SERVERS of each."""
-        self.outsiders = tuple(outsiders)
         self.sizes = replace(sizes, replicas=SERVERS)
-        passwords = new_passwords(outsiders)
+        passwords, issuer = new_passwords(), generate_issuer()
         ports = free_ports(SERVERS)
         secret = secrets.token_urlsafe(24)
         self.servers = tuple(
             EmbeddedNats(
-                outsiders,
+                tenants,
                 store=store / f"n{number}",
                 sync=sync,
                 sizes=self.sizes,
                 passwords=passwords,
+                issuer=issuer,
                 membership=Membership(f"n{number}", port, tuple(item for item in ports if item != port), secret),
             )
             for number, port in enumerate(ports, 1)
@@ -58,6 +58,7 @@ class EmbeddedCluster:
         first = self.servers[0]
         self.tenants = first.tenants
         self.signing_key, self.verify_key = first.signing_key, first.verify_key
+        self.issuer_key = first.issuer_key
 
     @property
     def url(self) -> str:
@@ -71,10 +72,6 @@ class EmbeddedCluster:
     def password(self, user: str) -> str:
         """Return the password of a user of the account BUS; KeyError for any other."""
         return self.servers[0].password(user)
-
-    def client_password(self, tenant: str, credential: str) -> str:
-        """Return the bus password of an outside credential; KeyError for one that the cluster was not given."""
-        return self.servers[0].client_password(tenant, credential)
 
     async def connect(self, user: str, *, on_error: OnError | None = None) -> Client:
         """Return a plain connection as a user of the account BUS, to any server."""

@@ -250,6 +250,9 @@ def up(
     grpc_port: Annotated[
         int, typer.Option(min=0, max=65_535, help="gRPC port of the first gateway; 0: any free one, which is printed")
     ] = 0,
+    tenant: Annotated[
+        list[str] | None, typer.Option(help="a tenant besides `local`; repeat for each, then make keys for it")
+    ] = None,
 ) -> None:
     """Run the bus and each service as its own process until Ctrl-C; one that dies is started again.
 
@@ -260,7 +263,7 @@ def up(
 
     counts = usage(parse_replicas, replicas)
     out, _ = consoles()
-    raise typer.Exit(asyncio.run(run_up(counts, connections, store, port, grpc_port, out)))
+    raise typer.Exit(asyncio.run(run_up(counts, connections, store, port, grpc_port, out, tenant or ())))
 
 
 @app.command()
@@ -290,18 +293,15 @@ def migrate(
 
 @app.command(name="bus-config")
 def bus_config(
-    outsider: Annotated[
-        list[str] | None,
-        typer.Option(help="TENANT.CREDENTIAL=USER of a caller over the bus, e.g. acme.app=alice; repeat for each"),
-    ] = None,
+    tenant: Annotated[list[str] | None, typer.Option(help="whose keys may call over the bus; repeat for each")] = None,
 ) -> None:
     """Print the accounts and permissions of nats-server; passwords are variables of the server's environment.
 
-    Example: querybus bus-config --outsider acme.app=alice > permissions.conf
+    Example: querybus bus-config --tenant acme > permissions.conf
     """
     from querybus_cli.operations.setup import bus_configuration
 
-    typer.echo(usage(bus_configuration, outsider or []), nl=False)
+    typer.echo(usage(bus_configuration, tenant or []), nl=False)
 
 
 @app.command(name="check-sql")

@@ -10,10 +10,14 @@ from pathlib import Path
 import pytest
 
 from querybus.bus.admin.embedded_server import server_binary
+from querybus.bus.admin.issuer import generate_issuer
 from querybus.bus.admin.permissions import (
+    ISSUER_VARIABLE,
     Outsider,
     Rights,
+    Variable,
     backup_rights,
+    disconnect_rights,
     migrate_rights,
     operator_rights,
     outside_rights,
@@ -26,12 +30,18 @@ from querybus.bus.admin.permissions import (
 from querybus.core.subjects import WRITES, EventName, StageName
 from querybus.core.topology import BACKED_UP, topology
 
-OUTSIDERS = (Outsider("acme", "app", "alice"), Outsider("acme", "app-2", "bob"), Outsider("other", "app", "alice"))
+OUTSIDERS = (
+    Outsider("acme", "app", "alice", "business"),
+    Outsider("acme", "app-2", "bob", "analyst"),
+    Outsider("other", "app", "alice", "business"),
+)
+TENANTS = ("acme", "other")
+ISSUER = generate_issuer()[1]
 SERVICES = {stage: service_rights(stage, ("acme", "other")) for stage in StageName}
 
 
 def passwords() -> dict[str, str]:
-    return {name: f"secret-{name}" for name in (*service_users(), *(outsider.name for outsider in OUTSIDERS))}
+    return {name: f"secret-{name}" for name in service_users()}
 
 
 def holders(prefix: str) -> set[StageName]:
@@ -68,8 +78,18 @@ def test_only_the_gateway_reads_credentials() -> None:
     assert readers == {StageName.GATEWAY}
 
 
-def test_nobody_but_the_executor_publishes_into_anothers_inbox() -> None:
-    assert holders("_INBOX.") == {StageName.EXECUTOR}
+def test_only_the_executor_answers_a_service_and_only_the_gateway_answers_outsiders() -> None:
+    assert holders("_INBOX.") == {StageName.EXECUTOR, StageName.GATEWAY}
+    into = [subject for subject in SERVICES[StageName.GATEWAY].publish if subject.startswith("_INBOX.")]
+    assert into == ["_INBOX.out.*.*.>"]
+
+
+def test_only_the_gateway_says_who_may_come_in_and_only_its_tool_ends_connections() -> None:
+    assert holders("$SYS.") == {StageName.GATEWAY}
+    asked = {stage for stage, rights in SERVICES.items() if any(item.startswith("$SYS.") for item in rights.subscribe)}
+    assert asked == {StageName.GATEWAY}
+    assert all(item.rpartition(".")[2] in ("CONNZ", "KICK") for item in disconnect_rights().publish)
+    assert disconnect_rights().subscribe == ("_INBOX.disconnect.>",)
 
 
 def test_each_user_receives_only_its_own_inbox() -> None:
@@ -137,8 +157,8 @@ def test_an_outsiders_rights_are_exactly_its_calls_its_submit_and_its_users_answ
         ("querybus.v1.call.acme.app-2.*", "querybus.v1.submit.acme.app-2"),
         (
             "_INBOX.out.acme.app-2.>",
-            "querybus.v1.answer.acme.bob.*",
-            "querybus.v1.progress.acme.bob.*",
+            "querybus.v1.answer.acme.bob.analyst.*",
+            "querybus.v1.progress.acme.bob.analyst.*",
         ),
     )
 
@@ -146,45 +166,46 @@ def test_an_outsiders_rights_are_exactly_its_calls_its_submit_and_its_users_answ
 @pytest.mark.parametrize("name", ["Acme", "a.b", "*", "", "a b", ">"])
 def test_an_outsider_whose_names_are_no_tokens_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="is not a subject token"):
-        Outsider(name, "app", "alice")
+        Outsider(name, "app", "alice", "business")
 
 
 def test_a_user_without_a_password_is_named() -> None:
     incomplete = passwords()
-    del incomplete["other.app"]
-    with pytest.raises(KeyError, match=r"other\.app"):
-        permission_file(incomplete, OUTSIDERS)
+    del incomplete["recovery"]
+    with pytest.raises(KeyError, match="recovery"):
+        permission_file(incomplete, ISSUER, TENANTS)
 
 
 def test_a_password_cannot_break_out_of_its_quotes() -> None:
     with pytest.raises(ValueError, match="cannot stand in this file"):
-        permission_file({**passwords(), "gateway": 'x", permissions: {} }'}, OUTSIDERS)
+        permission_file({**passwords(), "gateway": 'x", permissions: {} }'}, ISSUER, TENANTS)
 
 
 def test_the_file_opens_no_api_for_nobody() -> None:
-    text = permission_file(passwords(), OUTSIDERS)
-    for word in ("no_auth_user", "allow_responses", "system_account", "$SYS"):
+    text = permission_file(passwords(), ISSUER, TENANTS)
+    for word in ("no_auth_user", "allow_responses"):
         assert word not in text
     assert text.count("jetstream") == 1
 
 
 @pytest.mark.process
 def test_the_server_accepts_the_file(tmp_path: Path) -> None:
-    assert checked(tmp_path, permission_file(passwords(), OUTSIDERS)) == 0
+    assert checked(tmp_path, permission_file(passwords(), ISSUER, TENANTS)) == 0
 
 
 @pytest.mark.process
-def test_the_server_accepts_a_file_without_outsiders(tmp_path: Path) -> None:
-    assert checked(tmp_path, permission_file(passwords())) == 0
+def test_the_server_accepts_a_file_without_tenants(tmp_path: Path) -> None:
+    assert checked(tmp_path, permission_file(passwords(), ISSUER)) == 0
 
 
 @pytest.mark.process
 def test_an_operators_file_holds_no_password_and_reads_them_from_the_environment(tmp_path: Path) -> None:
-    names = variables(OUTSIDERS)
-    text = permission_file(names, OUTSIDERS)
+    names = variables()
+    text = permission_file(names, Variable(ISSUER_VARIABLE), TENANTS)
     assert "secret" not in text
-    assert "password: $QUERYBUS_PASSWORD_ACME__APP_2," in text
+    assert "password: $QUERYBUS_PASSWORD_DISCONNECT," in text
     environment = {name.name: "secret" for name in names.values() if not isinstance(name, str)}
+    environment[ISSUER_VARIABLE] = ISSUER
     assert checked(tmp_path, text, environment) == 0
     del environment["QUERYBUS_PASSWORD_GATEWAY"]
     assert checked(tmp_path, text, environment) != 0

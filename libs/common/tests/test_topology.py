@@ -79,11 +79,11 @@ def test_an_unknown_event_is_stored_nowhere() -> None:
     ("subject", "stream"),
     [
         (submit_subject("acme", "app"), "QUERYBUS_SUBMIT"),
-        (answer_subject("acme", "alice", "query"), "QUERYBUS_ANSWERS"),
+        (answer_subject("acme", "alice", "business", "query"), "QUERYBUS_ANSWERS"),
         (page_subject("acme", "query", "7-1", 1), "QUERYBUS_RESULTS"),
         (dead_subject(StageName.EXECUTOR), "QUERYBUS_DEAD"),
         (rpc_subject("acme", "shop", "explain"), None),
-        ("querybus.v1.progress.acme.alice.query", None),
+        ("querybus.v1.progress.acme.alice.business.query", None),
         ("querybus.v1.call.acme.app.ask", None),
     ],
 )

@@ -159,7 +159,7 @@ class Stack:
         events = (EventName.ASKED, EventName.FAILED) if query in self.failing else (EventName.ASKED,)
         return tuple(Stored(EventAddress(tenant, query, query, event)) for event in events)
 
-    async def report(self, tenant: str, user: str, batch: str, note: Json) -> None:
+    async def report(self, credential: Credential, batch: str, note: Json) -> None:
         self.notes.append(note)
 
     def asked(self, question: str) -> Envelope[Asked]:

@@ -29,7 +29,7 @@ from querybus.text.knowledge import Knowledge
 from querybus.text.language import detect_language
 from querybus.text.tokens import token_estimate
 from querybus_cli.local.answers import Quick, connections_of, names_of
-from querybus_cli.local.local_stack import OUTSIDERS, TENANT, Stack, StackPlan
+from querybus_cli.local.local_stack import TENANT, Stack, StackPlan
 from querybus_cli.runtime import UsageError
 from querybus_generator.conversation.turns import Turn
 from querybus_generator.generate import generate
@@ -115,7 +115,7 @@ async def prompt_of(quick: Quick, knowledge: Knowledge | None, prompts: Path | N
     with connections_of(quick) as (file, connection, today):
         if connection is None:
             raise UsageError(f"--connection is one of: {', '.join(names_of(file))}")
-        bus = EmbeddedNats(OUTSIDERS)
+        bus = EmbeddedNats([TENANT])
         async with bus, Stack(StackPlan(connections_file=file), bus):
             held = Held(await bus.connect(StageName.GENERATOR))
             options = {name: value for name, value in quick.options.items() if value is not None}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import json
+import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
@@ -19,11 +20,11 @@ from typing import Any, Final, Protocol, Self
 from pydantic import ValidationError
 
 from querybus.bus.admin.embedded_server import EmbeddedBus, EmbeddedNats, Sync
-from querybus.bus.admin.permissions import Outsider
+from querybus.bus.admin.permissions import DISCONNECT_USER, PURGE_USER, Outsider
 from querybus.bus.client import BusClient
 from querybus.bus.connection import Held
 from querybus.bus.stores.buckets import CredentialStore
-from querybus.core.credential import Credential, key_hash
+from querybus.core.credential import Credential, key_hash, key_text
 from querybus.core.envelope import Audience
 from querybus.core.subjects import StageName
 from querybus.ops.run import Part
@@ -33,11 +34,11 @@ TENANT: Final = "local"
 CREDENTIALS: Final[Mapping[Audience, str]] = {"analyst": "analyst", "business": "business"}
 """The two credentials of a stack on one machine, one per audience."""
 
-_OUTSIDERS: Final[Mapping[Audience, Outsider]] = {
-    audience: Outsider(TENANT, credential, audience) for audience, credential in CREDENTIALS.items()
+OUTSIDERS: Final[Mapping[Audience, Outsider]] = {
+    audience: Outsider(TENANT, credential, audience, audience) for audience, credential in CREDENTIALS.items()
 }
-OUTSIDERS: Final = tuple(_OUTSIDERS.values())
-"""The bus users of people and programs on this machine."""
+"""The same credentials as the bus knows them."""
+KEY_BYTES: Final = 24
 
 SERVICES: Final = (
     StageName.EXECUTOR,
@@ -88,7 +89,9 @@ def settings_of(service: StageName, bus: EmbeddedBus, plan: StackPlan) -> dict[s
         values["connections_file"] = str(plan.connections_file)
     if service is StageName.GATEWAY:
         values["tenants"] = ",".join(bus.tenants)
-        values["purge_password"] = bus.password("purge")
+        values["purge_password"] = bus.password(PURGE_USER)
+        values["bus_issuer_key"] = bus.issuer_key
+        values["disconnect_password"] = bus.password(DISCONNECT_USER)
     return values | dict(plan.extra.get(service, {}))
 
 
@@ -100,19 +103,23 @@ def environment_of(service: StageName, bus: EmbeddedBus, plan: StackPlan) -> dic
     }
 
 
-async def admit_locals(bus: EmbeddedBus, keys: Mapping[str, str] | None = None) -> None:
-    """Write the records of this machine's credentials; `keys` maps a credential to its HTTP key."""
+def new_keys() -> dict[str, str]:
+    """Return a key for each of this machine's credentials."""
+    return {name: key_text(TENANT, name, secrets.token_urlsafe(KEY_BYTES)) for name in CREDENTIALS.values()}
+
+
+async def admit_locals(bus: EmbeddedBus, keys: Mapping[str, str]) -> None:
+    """Write the records of this machine's credentials; `keys` maps a credential to its key."""
     connection = await bus.connect(StageName.GATEWAY)
     try:
         store = CredentialStore(Held(connection))
         for audience, credential in CREDENTIALS.items():
-            key = (keys or {}).get(credential)
             record = Credential(
                 name=credential,
                 tenant=TENANT,
                 user=audience,
                 audience=audience,
-                key_sha256=key_hash(key) if key else "",
+                key_sha256=key_hash(keys[credential]),
             )
             await store.put(record)
     finally:
@@ -127,12 +134,12 @@ class Stack:
     ) -> None:
         """A `bus` that is given runs already and goes on running; it replaces the one that the plan describes.
 
-        `keys` maps a credential to its key for the HTTP API; without them nobody comes in there.
+        `keys` maps a credential to its key; without them new ones are made.
         """
         self._plan = plan
-        self._keys = keys
+        self._keys = keys or new_keys()
         self._owns_bus = bus is None
-        self._bus = bus or EmbeddedNats(OUTSIDERS, store=plan.store, sync=plan.sync)
+        self._bus = bus or EmbeddedNats([TENANT], store=plan.store, sync=plan.sync)
         self._services: list[RunningService] = []
 
     async def __aenter__(self) -> Self:
@@ -163,9 +170,8 @@ class Stack:
 
     def client(self, audience: Audience) -> AbstractAsyncContextManager[BusClient]:
         """Return a bus client of this machine's credential for the audience; `async with` connects it."""
-        outsider = _OUTSIDERS[audience]
-        password = self._bus.client_password(outsider.tenant, outsider.credential)
-        return BusClient.connected(self._bus.url, outsider, password)
+        outsider = OUTSIDERS[audience]
+        return BusClient.connected(self._bus.url, outsider, self._keys[outsider.credential])
 
     async def _start(self, name: StageName) -> None:
         app: Any = importlib.import_module(f"querybus_{name}.app")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import secrets
 import socket
 import tempfile
 import urllib.request
@@ -19,18 +18,17 @@ from rich.console import Console
 
 from querybus.bus.admin.embedded_server import EmbeddedNats
 from querybus.bus.admin.permissions import BACKUP_USER, OPERATOR
-from querybus.core.credential import key_text
-from querybus.core.subjects import StageName
+from querybus.core.subjects import ROOT, StageName, is_token
 from querybus_cli.local.answers import DEMO, demo_file, names_of
 from querybus_cli.local.demo_database import demo_connection, write_demo
 from querybus_cli.local.local_stack import (
-    CREDENTIALS,
     OUTSIDERS,
     SERVICES,
     TENANT,
     StackPlan,
     admit_locals,
     environment_of,
+    new_keys,
 )
 from querybus_cli.local.ports import free_ports
 from querybus_cli.local.supervise import Replica, Supervisor
@@ -39,28 +37,36 @@ from querybus_cli.runtime import UsageError
 
 CLIENTS_FILE: Final = "clients.json"
 KEYS_FILE: Final = "keys.json"
-KEY_BYTES: Final = 24
 READY_PAUSE_SECONDS: Final = 0.2
 READY_SECONDS_MAX: Final = 3.0
 
 
 async def run_up(
-    counts: Mapping[StageName, int], connections: Path | None, store: Path, port: int, grpc_port: int, out: Console
+    counts: Mapping[StageName, int],
+    connections: Path | None,
+    store: Path,
+    port: int,
+    grpc_port: int,
+    out: Console,
+    tenants: Sequence[str] = (),
 ) -> int:
-    """Run until SIGINT or SIGTERM; return the exit code. A port of 0 is any free one."""
+    """Run until SIGINT or SIGTERM; return the exit code. A port of 0 is any free one; `tenants` come beside `local`."""
+    for name in tenants:
+        if not is_token(name):
+            raise UsageError(f"the tenant {name[:80]!r} may have a-z, 0-9 and '-' only, at most 64 of them")
     with tempfile.TemporaryDirectory(prefix="querybus-") as directory:
         plan = _plan(connections or await _demo_connections(Path(directory)), store)
         api = port or free_ports(1)[0]
         for number in range(counts[StageName.GATEWAY]):
             _must_be_free(port and port + number, "--port")
             _must_be_free(grpc_port and grpc_port + number, "--grpc-port")
-        async with EmbeddedNats(OUTSIDERS, store=plan.store, sync=plan.sync) as bus:
+        async with EmbeddedNats(tuple(dict.fromkeys((TENANT, *tenants))), store=plan.store, sync=plan.sync) as bus:
             # From here on the store is ours: what another stack has left of itself was not touched before.
             (store / "processes.json").unlink(missing_ok=True)
             await bus.migrate()
             keys = _keys(store / KEYS_FILE)
             _report_operators(store / OPERATOR_FILE, bus)
-            _report_clients(store / CLIENTS_FILE, bus)
+            _report_clients(store / CLIENTS_FILE, bus, keys)
             await admit_locals(bus, keys)
             names = [(service, number) for service in SERVICES for number in range(1, counts[service] + 1)]
             probes = dict(zip(names, free_ports(len(names)), strict=True))
@@ -86,7 +92,7 @@ async def run_up(
             out.print(f"{len(replicas)} processes are starting; logs, keys and probe addresses are in {store}")
             apis = (
                 f"HTTP at 127.0.0.1:{api}, gRPC at 127.0.0.1:{grpc_apis[0]}, the bus at {bus.url}\n"
-                f"keys are in {store / KEYS_FILE}, users and passwords of the bus in {store / CLIENTS_FILE}"
+                f"keys are in {store / KEYS_FILE}, users and subjects of the bus in {store / CLIENTS_FILE}"
             )
             ready = asyncio.create_task(_report_when_ready(addresses.values(), keys, api, apis, out))
             try:
@@ -168,7 +174,7 @@ def _keys(file: Path) -> dict[str, str]:
     """Return the HTTP keys of this machine's credentials, made once and kept readable for this user only."""
     if file.exists():
         return json.loads(file.read_text())
-    keys = {name: key_text(TENANT, name, secrets.token_urlsafe(KEY_BYTES)) for name in CREDENTIALS.values()}
+    keys = new_keys()
     file.touch(mode=0o600)
     file.write_text(json.dumps(keys, indent=1))
     return keys
@@ -186,17 +192,18 @@ def _report_operators(file: Path, bus: EmbeddedNats) -> None:
     file.write_text(json.dumps({"nats_url": bus.url, **known}))
 
 
-def _report_clients(file: Path, bus: EmbeddedNats) -> None:
+def _report_clients(file: Path, bus: EmbeddedNats, keys: Mapping[str, str]) -> None:
     """Write for this user only how a program comes in over the bus, by credential."""
     file.unlink(missing_ok=True)
     file.touch(mode=0o600)
     clients = {
         outsider.credential: {
             "user": outsider.name,
-            "password": bus.client_password(outsider.tenant, outsider.credential),
+            "password": keys[outsider.credential],
             "inbox_prefix": outsider.inbox,
+            "answers": f"{ROOT}.answer.{TENANT}.{outsider.user}.{outsider.audience}.*",
         }
-        for outsider in OUTSIDERS
+        for outsider in OUTSIDERS.values()
     }
     file.write_text(json.dumps({"nats_url": bus.url, "tenant": TENANT, "clients": clients}, indent=1))
 

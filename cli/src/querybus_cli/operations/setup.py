@@ -13,9 +13,10 @@ from typing import Any, Final
 
 from querybus.bus.admin.embedded_server import EmbeddedNatsError, server_binary
 from querybus.bus.admin.migrate import migrate
-from querybus.bus.admin.permissions import Outsider, permission_file, service_users, variables
+from querybus.bus.admin.permissions import ISSUER_VARIABLE, Variable, permission_file, variables
 from querybus.bus.connection import connect
 from querybus.core.policy import ConnectionPolicy
+from querybus.core.subjects import is_token
 from querybus.core.topology import Sizes, topology
 from querybus.picture import FONT, has_chinese_font
 
@@ -59,26 +60,20 @@ async def migrate_bus(url: str, password: str, tenants: tuple[str, ...], sizes: 
         await connection.close()
 
 
-def bus_configuration(outsiders: Iterable[str]) -> str:
-    """Return the permission file for operators: every password is a variable of nats-server's environment.
+def bus_configuration(tenants: Iterable[str]) -> str:
+    """Return the permission file for operators: every password, and the key that lets callers in, is a variable of
+    nats-server's environment.
 
-    `outsiders` are `tenant.credential=user`; ValueError says what to type for anything else, and names two users whose
-    passwords would stand in the same variable.
+    ValueError for a tenant whose name does not fit a subject.
 
-    >>> "$QUERYBUS_PASSWORD_ACME__APP" in bus_configuration(["acme.app=alice"])
+    >>> "TENANT-acme" in bus_configuration(["acme"])
     True
     """
-    known: list[Outsider] = []
-    for text in outsiders:
-        name, _, user = text.partition("=")
-        tenant, _, credential = name.partition(".")
-        if not (tenant and credential and user):
-            raise ValueError(f"{text!r}: say TENANT.CREDENTIAL=USER, for instance acme.app=alice")
-        known.append(Outsider(tenant, credential, user))
-    passwords = variables(known)
-    if len(set(passwords.values())) < len(service_users()) + len(known):
-        raise ValueError("two users have the same password variable: name each outsider once")
-    return permission_file(passwords, known)
+    names = tuple(dict.fromkeys(tenants))
+    for name in names:
+        if not is_token(name):
+            raise ValueError(f"the tenant {name[:80]!r} may have a-z, 0-9 and '-' only, at most 64 of them")
+    return permission_file(variables(), Variable(ISSUER_VARIABLE), names)
 
 
 def findings() -> Iterator[tuple[str, bool, str]]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fastapi import FastAPI
 from starlette.routing import BaseRoute
 
+from querybus.bus.admin.connections import OutsideConnections
 from querybus.bus.admin.erase import ThreadPurge
 from querybus.bus.application import Service, run_service
 from querybus.bus.broker import BusBroker, make_broker
@@ -17,6 +18,7 @@ from querybus.bus.log.journal import Journal
 from querybus.bus.pages import PageStore
 from querybus.bus.pull import PullLoop
 from querybus.bus.requests.calls import CallServer, Subscriber
+from querybus.bus.requests.sign_in import SignInServer
 from querybus.bus.stores.batches import BatchStore
 from querybus.bus.stores.buckets import ConnectionStore, CounterStore, CredentialStore, SecretStore
 from querybus.bus.stores.catalogs import CatalogStore
@@ -31,12 +33,14 @@ from querybus.ops.run import Part
 from querybus.ops.settings import load
 from querybus.ops.trace import Tracing, tracing_of
 from querybus.picture import Pictures
+from querybus_gateway.access.bus_tokens import BusTokens
 from querybus_gateway.access.callers import Callers
 from querybus_gateway.access.credentials import DevelopmentKey
 from querybus_gateway.access.jwks import HttpKeys
 from querybus_gateway.access.oidc import TokenReader
 from querybus_gateway.access.quotas import Allowances, Meter
 from querybus_gateway.bus.api import BusApi
+from querybus_gateway.bus.sign_in import BusSignIn
 from querybus_gateway.bus.stores import (
     BatchProgress,
     CancelHints,
@@ -55,6 +59,7 @@ from querybus_gateway.http.compatible.mcp.listener import McpApi
 from querybus_gateway.http.server import HttpApi
 from querybus_gateway.lifecycle.answers import AnswerCalls
 from querybus_gateway.lifecycle.board_schedule import BoardSchedule
+from querybus_gateway.lifecycle.disconnect import Disconnect
 from querybus_gateway.lifecycle.fair_queue import Turns
 from querybus_gateway.lifecycle.follow_mark import FollowMark
 from querybus_gateway.lifecycle.in_flight import OpenQueries
@@ -418,6 +423,19 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
         )
     if keys is not None:
         parts.append(keys)
+    issuer_key = settings.bus_issuer_key.get_secret_value()
+    if issuer_key:
+        parts += [
+            SignInServer(
+                broker, BusSignIn(callers, BusTokens(issuer_key), tenants=settings.tenants, clock=clock).admit
+            ),
+            Disconnect(
+                OutsideConnections(settings.nats_url, settings.disconnect_password.get_secret_value()),
+                Subscriber(broker),
+                kept.credentials,
+                tenants=settings.tenants,
+            ),
+        ]
     parts += loops(settings, broker, kept, queries, clock=clock, metrics=metrics)
     parts += [pictures, tuple(apis(settings, broker, use_cases, tracing=tracing))]
     return Service(name, broker, parts, metrics=metrics, settings=settings, tenants=settings.tenants)

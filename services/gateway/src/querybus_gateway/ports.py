@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from querybus.bus.log.publish import Published
 from querybus.core.credential import Credential
-from querybus.core.envelope import Envelope
+from querybus.core.envelope import Audience, Envelope
 from querybus.core.stored.preferences import Preferences
 from querybus.core.subjects import EventAddress, StageName
 from querybus_gateway.problems import Problem
@@ -105,11 +105,15 @@ class Answers(Protocol):
 
     async def put(self, envelope: Envelope[Any]) -> None: ...
 
-    async def refuse(self, tenant: str, user: str, about: str, problem: Problem, correlation_id: str) -> None:
+    async def refuse(
+        self, tenant: str, user: str, audience: Audience, about: str, problem: Problem, correlation_id: str
+    ) -> None:
         """Publish why a submitted question became no query; `about` is the same at each try."""
         ...
 
-    async def get(self, tenant: str, user: str, query: str) -> bytes | None: ...
+    async def get(self, credential: Credential, query: str) -> bytes | None:
+        """Return the answer of a query of this person, if this credential may read it."""
+        ...
 
 
 class Submissions(Protocol):

@@ -44,6 +44,12 @@ class Settings(ServiceSettings):
     purge_password: SecretStr = Field(
         default=SecretStr(""), description="of the bus user `purge`; empty: threads cannot be deleted here"
     )
+    bus_issuer_key: SecretStr = Field(
+        default=SecretStr(""), description="lets callers in over the bus; empty: nobody comes in there"
+    )
+    disconnect_password: SecretStr = Field(
+        default=SecretStr(""), description="of the bus user `disconnect`, who ends connections of revoked keys"
+    )
     in_flight_max: int = Field(
         default=64, ge=1, description="queries that one tenant may always have in flight, over all replicas"
     )
@@ -113,6 +119,8 @@ class Settings(ServiceSettings):
             raise ValueError("oidc_issuer is an https address")
         if "*" in self.cors_origins:
             raise ValueError("cors_origins names each origin; a key would be open to every page otherwise")
+        if self.bus_issuer_key.get_secret_value() and not self.disconnect_password.get_secret_value():
+            raise ValueError("bus_issuer_key needs disconnect_password: a revoked key would go on receiving")
         self.issuer()
         return self
 

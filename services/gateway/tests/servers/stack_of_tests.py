@@ -24,7 +24,7 @@ from querybus.bus.pull import Message, PullLoop
 from querybus.bus.stores.buckets import ConnectionStore, CredentialStore
 from querybus.core.catalog import ColumnKind, Dialect
 from querybus.core.credential import Credential, key_hash, key_text
-from querybus.core.envelope import Envelope, concluded, decode, drafted
+from querybus.core.envelope import Audience, Envelope, concluded, decode, drafted
 from querybus.core.messages import (
     Concluded,
     Draft,
@@ -48,13 +48,13 @@ SECRET_NAME = "zq_secret_column"
 SQL = f"SELECT {SECRET_NAME} FROM zq_secret_table"
 
 # tenant, credential, user, audience
-PEOPLE = (
+PEOPLE: tuple[tuple[str, str, str, Audience], ...] = (
     ("acme", "web", "ann", "business"),
     ("acme", "lab", "bob", "analyst"),
     ("acme", "desk", "bob", "business"),
     ("other", "web", "eve", "business"),
 )
-OUTSIDERS = tuple(Outsider(tenant, credential, user) for tenant, credential, user, _ in PEOPLE)
+OUTSIDERS = {(tenant, name): Outsider(tenant, name, user, audience) for tenant, name, user, audience in PEOPLE}
 
 
 def key_of(tenant: str, credential: str) -> str:
@@ -91,21 +91,15 @@ class ApiStack:
 
     @asynccontextmanager
     async def client(self, tenant: str = "acme", credential: str = "web") -> AsyncGenerator[BusClient]:
-        outsider = next(
-            outsider for outsider in OUTSIDERS if (outsider.tenant, outsider.credential) == (tenant, credential)
-        )
-        password = self.bus.client_password(tenant, credential)
-        async with BusClient.connected(self.bus.url, outsider, password) as client:
+        outsider = OUTSIDERS[tenant, credential]
+        async with BusClient.connected(self.bus.url, outsider, key_of(tenant, credential)) as client:
             yield client
 
     @asynccontextmanager
     async def outside(self, tenant: str = "acme", credential: str = "web") -> AsyncGenerator[Client]:
         """Give a bare connection with an outsider's rights."""
-        outsider = next(
-            outsider for outsider in OUTSIDERS if (outsider.tenant, outsider.credential) == (tenant, credential)
-        )
-        password = self.bus.client_password(tenant, credential)
-        connection = await connect(self.bus.url, outsider.name, password, inbox=outsider.inbox)
+        outsider = OUTSIDERS[tenant, credential]
+        connection = await connect(self.bus.url, outsider.name, key_of(tenant, credential), inbox=outsider.inbox)
         try:
             yield connection
         finally:
@@ -234,6 +228,8 @@ def settings_of(bus: EmbeddedNats, **more: Any) -> Settings:
         "nats_url": bus.url,
         "nats_password": bus.password("gateway"),
         "purge_password": bus.password("purge"),
+        "bus_issuer_key": bus.issuer_key,
+        "disconnect_password": bus.password("disconnect"),
         "tenants": bus.tenants,
         "drain_seconds": 2,
         # Every test comes from one address, and many bring wrong keys.
@@ -245,7 +241,7 @@ def settings_of(bus: EmbeddedNats, **more: Any) -> Settings:
 @asynccontextmanager
 async def api_stack(**settings: Any) -> AsyncGenerator[ApiStack]:
     """Give a bus with permissions, connections and credentials, and a gateway on it."""
-    async with EmbeddedNats(OUTSIDERS, sync="2m") as bus:
+    async with EmbeddedNats(["acme", "other"], sync="2m") as bus:
         await bus.migrate()
         executor = await bus.connect("executor")
         store = ConnectionStore(Held(executor))

@@ -363,7 +363,7 @@ async def test_a_slow_reader_of_events_does_not_slow_another(stack: ApiStack) ->
         talker = await stack.user(StageName.GENERATOR)
         note = json.dumps({"n": 1, "stage": "generator", "state": "started", "at": 1, "text": "x" * 10_000}).encode()
         for _ in range(300):
-            await talker.publish(f"querybus.v1.progress.acme.bob.{query}", note)
+            await talker.publish(f"querybus.v1.progress.acme.bob.analyst.{query}", note)
         await stack.answer(query)
         async with asyncio.timeout(15):
             reply = await following

@@ -14,7 +14,7 @@ import pytest
 from querybus_gateway.bus.api import VERBS
 from querybus_gateway.bus.asyncapi import asyncapi
 
-from .stack_of_tests import ApiStack
+from .stack_of_tests import ApiStack, key_of
 
 pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
 
@@ -31,7 +31,7 @@ async def run(stack: ApiStack, *command: str, password: str | None = None) -> tu
         "QUERYBUS_NATS_URL": stack.bus.url,
         "QUERYBUS_TENANT": "acme",
         "QUERYBUS_CREDENTIAL": "web",
-        "QUERYBUS_CREDENTIAL_PASSWORD": password or stack.bus.client_password("acme", "web"),
+        "QUERYBUS_CREDENTIAL_PASSWORD": password or key_of("acme", "web"),
         "QUERYBUS_CONNECTION": "shop",
     }
     process = await asyncio.create_subprocess_exec(

@@ -213,7 +213,7 @@ async def test_the_stream_of_events_has_the_log_and_ends_with_finished(stack: Ap
             chunks = reply.aiter_text()
             # Progress is kept nowhere: it reaches those who follow already.
             text = await anext(chunks)
-            await generator.publish(f"querybus.v1.progress.acme.ann.{query}", note.encode())
+            await generator.publish(f"querybus.v1.progress.acme.ann.business.{query}", note.encode())
             await stack.draft(query)
             await stack.answer(query)
             text += "".join([chunk async for chunk in chunks])

@@ -306,8 +306,8 @@ async def walk(stack: ApiStack) -> AsyncGenerator[Walk]:
         async def receive(message: Any) -> None:
             walking.received.append((message.subject, repr(message.headers).encode() + message.data))
 
-        await bus.subscribe("querybus.v1.answer.acme.ann.*", cb=receive)
-        await bus.subscribe("querybus.v1.progress.acme.ann.*", cb=receive)
+        await bus.subscribe("querybus.v1.answer.acme.ann.business.*", cb=receive)
+        await bus.subscribe("querybus.v1.progress.acme.ann.business.*", cb=receive)
         await bus.flush()
         yield walking
 
@@ -344,7 +344,7 @@ async def whisper(stack: ApiStack, query: str) -> None:
     """Send progress with everything in it that a service could put there."""
     note = {"n": 1, "stage": "generator", "state": "started", "at": 1, "text": SQL, "sql": SQL, "table": TABLE}
     connection = await stack.user(StageName.GENERATOR)
-    await connection.publish(f"querybus.v1.progress.acme.ann.{query}", json.dumps(note).encode())
+    await connection.publish(f"querybus.v1.progress.acme.ann.business.{query}", json.dumps(note).encode())
     await connection.flush()
 
 

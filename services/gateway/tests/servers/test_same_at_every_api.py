@@ -716,5 +716,5 @@ async def test_a_wrong_credential_enters_by_no_api(stack: ApiStack) -> None:
     assert (caught.value.code, caught.value.reason) == (grpc.StatusCode.UNAUTHENTICATED, "unauthenticated")
     # On the bus the server itself lets nobody in, so that no subject is met at all.
     with pytest.raises(BusRefused):
-        async with BusClient.connected(stack.bus.url, OUTSIDERS[0], "wrong"):
+        async with BusClient.connected(stack.bus.url, OUTSIDERS["acme", "web"], "wrong"):
             pass

@@ -1,8 +1,7 @@
 """What a program outside needs to talk to QueryBus over the bus: one credential's calls, submits and answers.
 
-It has no JetStream rights and reads nothing but its own user's answers and progress. Progress is lossy. Within one
-tenant a credential can have a reply of its own delivered on another's answer subject, so an answer counts only for the
-query that its body names.
+It has no JetStream rights and reads nothing but the answers and progress of its own user and audience. Progress is
+lossy.
 """
 
 from __future__ import annotations
@@ -121,7 +120,8 @@ class BusClient:
 
     @asynccontextmanager
     async def _received(self, word: str) -> AsyncGenerator[AsyncIterator[tuple[str, dict[str, Any]]]]:
-        subscription = await self._connection.subscribe(f"{ROOT}.{word}.{self._self.tenant}.{self._self.user}.*")
+        path = f"{self._self.tenant}.{self._self.user}.{self._self.audience}"
+        subscription = await self._connection.subscribe(f"{ROOT}.{word}.{path}.*")
         # The subscription must have reached the server before anything is asked.
         await reach(self._connection)
 

@@ -105,7 +105,8 @@ async def connect(
         await asyncio.wait({connecting, refusal}, timeout=timeout_seconds, return_when=asyncio.FIRST_COMPLETED)
         if connecting.done() and not refused.is_set():
             await connecting
-            return client
+            if client.is_connected:
+                return client
     except nats.errors.Error as error:
         raise BusRefused(f"the bus at {url} does not let {user} in: {error}") from error
     finally:

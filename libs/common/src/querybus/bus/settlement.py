@@ -461,7 +461,7 @@ class Settlement:
 
     async def _report(self, work: _Work) -> None:
         envelope = work.envelope
-        subject = progress_subject(work.address.tenant, token(envelope.user), work.address.query)
+        subject = progress_subject(work.address.tenant, token(envelope.user), envelope.audience, work.address.query)
         word = {"n": work.message.sequence, "stage": self._name, "state": "started", "at": work.started_at}
         with suppress(BusTrouble):
             await self._bus.announce(subject, to_json(word))

@@ -181,14 +181,27 @@ def submit_subject(tenant: str, credential: str) -> str:
     return f"{ROOT}.submit.{_safe(tenant, credential)}"
 
 
-def answer_subject(tenant: str, user: str, query: str) -> str:
-    """Return where the final answer, reduced for its audience, is kept for 24 hours."""
-    return f"{ROOT}.answer.{_safe(tenant, user, query)}"
+def answer_subject(tenant: str, user: str, audience: str, query: str) -> str:
+    """Return where the final answer, reduced for its audience, is kept for 24 hours.
+
+    The audience is a token of its own, so a person's credential for business readers receives no analyst's answer.
+    """
+    return f"{ROOT}.answer.{_safe(tenant, user, audience, query)}"
 
 
-def progress_subject(tenant: str, user: str, query: str) -> str:
-    """Return the lossy progress subject of one query."""
-    return f"{ROOT}.progress.{_safe(tenant, user, query)}"
+def every_answer_filter(tenant: str, user: str, query: str) -> str:
+    """Return the filter of a query's answers, whoever reads them: what an erasure removes."""
+    return f"{ROOT}.answer.{_safe(tenant, user)}.*.{_safe(query)}"
+
+
+def progress_subject(tenant: str, user: str, audience: str, query: str) -> str:
+    """Return the lossy progress subject of one query; the audience as for answers."""
+    return f"{ROOT}.progress.{_safe(tenant, user, audience, query)}"
+
+
+def every_progress_filter(tenant: str, user: str, query: str) -> str:
+    """Return the filter of a query's progress, whoever asked it: what a gateway follows, which reduces it itself."""
+    return f"{ROOT}.progress.{_safe(tenant, user)}.*.{_safe(query)}"
 
 
 def page_subject(tenant: str, query: str, run: str, page: int) -> str:

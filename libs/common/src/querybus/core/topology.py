@@ -180,7 +180,7 @@ def _streams(sizes: Sizes) -> tuple[Stream, ...]:
         ),
         Stream(
             ANSWERS,
-            (f"{ROOT}.answer.*.*.*",),
+            (f"{ROOT}.answer.*.*.*.*",),
             max_age_seconds=_DAY,
             max_bytes=sizes.answers_bytes_max,
             allow_direct=True,

@@ -15,7 +15,8 @@ from querybus.bus.log.publish import FenceLost, Published, address_of, publish_e
 from querybus.bus.log.query_threads import claim
 from querybus.bus.log.stream_reads import last, unsettled_of
 from querybus.bus.stores.buckets import ConnectionStore, CounterStore, SecretStore
-from querybus.core.envelope import Envelope, encode
+from querybus.core.credential import Credential
+from querybus.core.envelope import Audience, Envelope, encode
 from querybus.core.ids import derived_id
 from querybus.core.policy import Connection
 from querybus.core.subjects import (
@@ -121,7 +122,9 @@ class StoredAnswers:
         self._clock = clock
 
     async def put(self, envelope: Envelope[Any]) -> None:
-        subject = answer_subject(token(envelope.tenant), token(envelope.user), token(envelope.query_id))
+        subject = answer_subject(
+            token(envelope.tenant), token(envelope.user), envelope.audience, token(envelope.query_id)
+        )
         await publish_message(
             self._holder.connection.jetstream(),
             subject,
@@ -131,22 +134,29 @@ class StoredAnswers:
             clock=self._clock,
         )
 
-    async def refuse(self, tenant: str, user: str, about: str, problem: Problem, correlation_id: str) -> None:
+    async def refuse(
+        self, tenant: str, user: str, audience: Audience, about: str, problem: Problem, correlation_id: str
+    ) -> None:
         identity = derived_id("refusal", tenant, user, about)
         body = problem.body(instance="submit", trace_id="0" * 32)
         await publish_message(
             self._holder.connection.jetstream(),
-            answer_subject(token(tenant), token(user), token(identity)),
+            answer_subject(token(tenant), token(user), audience, token(identity)),
             to_json({**body, "id": identity, "status": "refused", "correlation_id": correlation_id}),
             identity=f"{identity}:refusal",
             until_ms=self._clock() + STORE_MS_MAX,
             clock=self._clock,
         )
 
-    async def get(self, tenant: str, user: str, query: str) -> bytes | None:
-        subject = answer_subject(token(tenant), token(user), token(query))
-        kept = await last(self._holder.connection, ANSWERS, subject)
-        return None if kept is None else kept.data
+    async def get(self, credential: Credential, query: str) -> bytes | None:
+        # An analyst may also read what was asked in the same person's name for business readers.
+        audiences: tuple[Audience, ...] = ("analyst", "business") if credential.audience == "analyst" else ("business",)
+        for audience in audiences:
+            subject = answer_subject(token(credential.tenant), token(credential.user), audience, token(query))
+            kept = await last(self._holder.connection, ANSWERS, subject)
+            if kept is not None:
+                return kept.data
+        return None
 
 
 class SubmitQueue:
@@ -205,8 +215,8 @@ class BatchProgress:
     def __init__(self, holder: Connected) -> None:
         self._holder = holder
 
-    async def report(self, tenant: str, user: str, batch: str, note: Mapping[str, object]) -> None:
-        subject = progress_subject(token(tenant), token(user), token(batch))
+    async def report(self, credential: Credential, batch: str, note: Mapping[str, object]) -> None:
+        subject = progress_subject(token(credential.tenant), token(credential.user), credential.audience, token(batch))
         with suppress(Exception):
             await self._holder.connection.publish(subject, json.dumps(note, ensure_ascii=False).encode())
 

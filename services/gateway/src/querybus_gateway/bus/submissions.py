@@ -16,7 +16,7 @@ from typing import Final
 from querybus.bus.log.publish import address_of
 from querybus.bus.pull import Message
 from querybus.core.credential import Credential
-from querybus.core.envelope import Envelope, Undecodable, decode
+from querybus.core.envelope import Audience, Envelope, Undecodable, decode
 from querybus.core.ids import is_id
 from querybus.core.messages import Asked
 from querybus.core.subjects import ROOT, EventName, token
@@ -75,7 +75,7 @@ class Submissions:
         async with self._turns.turn(tenant, left_seconds) as has_turn:
             begun = await self._queries.mint(envelope)
         if isinstance(begun, Problem):
-            await self._refuse(message, _Refused(begun, envelope.tenant, envelope.user))
+            await self._refuse(message, _Refused(begun, envelope.tenant, envelope.user, envelope.audience))
             return
         if not has_turn:
             await self._sweeper.expire(address_of(envelope))
@@ -85,9 +85,13 @@ class Submissions:
         """Keep the message for the operator, and send the refusal where its sender waits for the answer. BusTrouble."""
         if refused.user:
             # Before the message ends: without the bus both come again.
-            correlation_id = _correlation_of(message)
             await self._answers.refuse(
-                refused.tenant, refused.user, f"{message.stream}:{message.sequence}", refused.problem, correlation_id
+                refused.tenant,
+                refused.user,
+                refused.audience,
+                f"{message.stream}:{message.sequence}",
+                refused.problem,
+                _correlation_of(message),
             )
         await self._refusals.refuse(message, refused.reason)
 
@@ -107,13 +111,13 @@ class Submissions:
     async def _asked(self, message: Message, credential: Credential) -> Envelope[Asked] | _Refused:
         call = read(message.data, AskCall)
         if isinstance(call, Problem):
-            return _Refused(call, credential.tenant, credential.user)
+            return _Refused(call, credential.tenant, credential.user, credential.audience)
         digest = hashlib.sha256(message.data).hexdigest()[:16]
         # Without a key of the client's own, the same message must make the same query at every delivery.
         key = message.headers.get(KEY_HEADER) or call.idempotency_key or f"submit:{message.sequence}:{digest}"
         envelope = await self._queries.admitted(call.request(), credential, key)
         if isinstance(envelope, Problem):
-            return _Refused(envelope, credential.tenant, credential.user)
+            return _Refused(envelope, credential.tenant, credential.user, credential.audience)
         return envelope.with_body(envelope.body, correlation_id=_correlation_of(message))
 
 
@@ -124,6 +128,7 @@ class _Refused:
     problem: Problem
     tenant: str = ""
     user: str = ""
+    audience: Audience = "business"
 
     @property
     def reason(self) -> str:

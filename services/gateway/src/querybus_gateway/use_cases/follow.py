@@ -12,7 +12,7 @@ from typing import Final
 
 from querybus.bus.log.publish import BusTrouble
 from querybus.core.credential import TOKEN_CREDENTIAL, Credential
-from querybus.core.subjects import EventName, progress_subject, token
+from querybus.core.subjects import EventName, every_progress_filter, token
 from querybus.ops.clock import Clock
 from querybus_gateway.lifecycle.waiters import Waiters
 from querybus_gateway.ports import Credentials, Entry, Log, Progress
@@ -53,7 +53,7 @@ class Following:
         """Yield the log's events behind a sequence. A sequence of another query can only skip."""
         tenant = token(credential.tenant)
         until = self.clock() + round(STREAM_SECONDS_MAX * 1_000)
-        notes_subject = progress_subject(tenant, token(credential.user), token(query))
+        notes_subject = every_progress_filter(tenant, token(credential.user), token(query))
         with self.waiters.watch(tenant, query) as watch:
             log = await self._known_log(query, credential)
             if log and _is_over(log, after_sequence):

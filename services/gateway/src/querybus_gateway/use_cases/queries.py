@@ -447,13 +447,11 @@ class Queries:
         if isinstance(reply, Reply) or reply.code is not ProblemCode.NOT_FOUND or not is_id(query):
             return reply
         try:
-            data = await self._answers.get(credential.tenant, credential.user, query)
+            data = await self._answers.get(credential, query)
         except BusTrouble as trouble:
             return _trouble(trouble)
         stored: Json = json.loads(data) if data is not None else {}
-        # It was kept under its reader's name, but phrased for the audience that asked.
-        is_own = stored.get("audience") == "business" or credential.audience == "analyst"
-        if stored.get("status") != "finished" or not is_own:
+        if stored.get("status") != "finished":
             return reply
         return Reply(query, {"id": query, "status": "finished", "answer": stored}, is_finished=True)
 

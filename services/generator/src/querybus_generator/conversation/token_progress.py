@@ -26,7 +26,9 @@ class TokenProgress:
 
     def receive(self, envelope: Envelope[Any]) -> Callable[[str], None]:
         """Return what takes the parts of the reply to this query, in their order."""
-        subject = progress_subject(token(envelope.tenant), token(envelope.user), token(envelope.query_id))
+        subject = progress_subject(
+            token(envelope.tenant), token(envelope.user), envelope.audience, token(envelope.query_id)
+        )
         parts: list[str] = []
         number = 0
         timer: asyncio.TimerHandle | None = None

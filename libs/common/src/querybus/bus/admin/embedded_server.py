@@ -24,8 +24,9 @@ from typing import Final, Literal, Protocol
 
 from nats.aio.client import Client
 
+from querybus.bus.admin.issuer import generate_issuer
 from querybus.bus.admin.migrate import migrate
-from querybus.bus.admin.permissions import PAYLOAD_BYTES_MAX, Outsider, Password, permission_file, service_users
+from querybus.bus.admin.permissions import PAYLOAD_BYTES_MAX, Password, permission_file, service_users
 from querybus.bus.connection import OnError, connect
 from querybus.bus.log.sign import generate_keys
 from querybus.core.topology import Sizes, topology
@@ -59,10 +60,9 @@ _SMALL: Final = Sizes(
 """Sizes that fit a laptop."""
 
 
-def new_passwords(outsiders: Sequence[Outsider]) -> dict[str, str]:
-    """Return a password for every user of the bus and every outsider."""
-    names = (*service_users(), *(outsider.name for outsider in outsiders))
-    return {name: secrets.token_urlsafe(24) for name in names}
+def new_passwords() -> dict[str, str]:
+    """Return a password for every user that the server's file names."""
+    return {name: secrets.token_urlsafe(24) for name in service_users()}
 
 
 class EmbeddedNatsError(Exception):
@@ -108,6 +108,7 @@ class EmbeddedBus(Protocol):
     tenants: tuple[str, ...]
     signing_key: str
     verify_key: str
+    issuer_key: str
 
     @property
     def url(self) -> str:
@@ -121,10 +122,6 @@ class EmbeddedBus(Protocol):
 
     def password(self, user: str) -> str:
         """Return the password of a service's user."""
-        ...
-
-    def client_password(self, tenant: str, credential: str) -> str:
-        """Return the password of a tenant's credential."""
         ...
 
     async def connect(self, user: str, *, on_error: OnError | None = None) -> Client:
@@ -153,19 +150,20 @@ class EmbeddedNats:
 
     def __init__(
         self,
-        outsiders: Sequence[Outsider] = (),
+        tenants: Sequence[str] = (),
         *,
         store: Path | None = None,
         sync: Sync = "always",
         sizes: Sizes = _SMALL,
         passwords: Mapping[str, str] | None = None,
+        issuer: tuple[str, str] | None = None,
         membership: Membership | None = None,
     ) -> None:
-        """`passwords` and `membership` are for a cluster's servers, which share the first."""
-        self.outsiders = tuple(outsiders)
-        self.tenants = tuple(dict.fromkeys(outsider.tenant for outsider in outsiders))
+        """`tenants` have accounts for outsiders. The last three are for a cluster's servers, which share the first two."""
+        self.tenants = tuple(tenants)
         self.sizes = sizes
-        self._passwords = dict(passwords or new_passwords(outsiders))
+        self._passwords = dict(passwords or new_passwords())
+        self.issuer_key, self._issuer = issuer or generate_issuer()
         self._membership = membership
         self.signing_key, self.verify_key = generate_keys()
         self._sync = sync
@@ -200,10 +198,6 @@ class EmbeddedNats:
     def password(self, user: str) -> str:
         """Return the password of a service user or `migrate`; KeyError for any other."""
         return self._passwords[user]
-
-    def client_password(self, tenant: str, credential: str) -> str:
-        """Return the bus password of an outside credential; KeyError for one that the server was not given."""
-        return self._passwords[f"{tenant}.{credential}"]
 
     async def connect(self, user: str, *, on_error: OnError | None = None) -> Client:
         """Return a plain connection as a service user or `migrate`."""
@@ -338,7 +332,7 @@ class EmbeddedNats:
                 f"  max_file_store: {FILE_STORE_BYTES_MAX}",
                 f"  sync_interval: {self._sync}",
                 "}",
-                permission_file(passwords, self.outsiders),
+                permission_file(passwords, self._issuer, self.tenants),
             ]
         )
 

@@ -17,7 +17,7 @@ from nats.aio.client import Client
 from querybus.bus.admin.permissions import PURGE_USER
 from querybus.bus.connection import BusRefused, connect
 from querybus.bus.log.publish import BusTrouble
-from querybus.core.subjects import answer_subject, pages_filter, thread_log_filter, token
+from querybus.core.subjects import every_answer_filter, pages_filter, thread_log_filter, token
 from querybus.core.topology import ANSWERS, EVENTS, HISTORY, QUERY_THREADS, RESULTS
 
 PURGE_SECONDS_MAX: Final = 5.0
@@ -46,7 +46,7 @@ class ThreadPurge:
             async def of_query(query: str) -> None:
                 async with places:
                     await _purge(connection, RESULTS, {"filter": pages_filter(token(tenant), token(query))})
-                    answer = answer_subject(token(tenant), token(user), token(query))
+                    answer = every_answer_filter(token(tenant), token(user), token(query))
                     await _purge(connection, ANSWERS, {"filter": answer})
                     claimed = f"$KV.{QUERY_THREADS}.{token(tenant)}.{token(query)}"
                     await _purge(connection, f"KV_{QUERY_THREADS}", {"filter": claimed})

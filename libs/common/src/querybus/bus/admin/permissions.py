@@ -1,10 +1,15 @@
 """Who may say and receive what on the bus: the permission part of a nats-server's configuration, generated, never typed.
 
 Default deny: every user has allow lists only. Services share the account BUS, each as its own user with its own inbox
-prefix. Outsiders live in an account per tenant that imports exactly that tenant's `call`, `submit`, `answer` and
-`progress`, and holds no JetStream: inside one account whoever may send a request names its reply subject and could so
-forge an event; across an import the server maps the reply, so it reaches no stream. For the same reason services are
-not proof against each other (approvals are signed). No system user, no `no_auth_user`, no `allow_responses`.
+prefix. Outsiders live in an account per tenant without JetStream that takes exactly that tenant's answers, progress and
+replies from BUS and gives it `call` and `submit`. Who an outsider is, the server asks the gateway (an authorization
+callout): its password is its key, its rights are made for it, and when its key is revoked its connection ends.
+
+Whoever may send a request names its reply subject. A call reaches the gateway with the subject that the caller wrote,
+and the gateway answers into the caller's own inbox or not at all. What is submitted is acknowledged by the server, which
+maps the reply across the import, so that it reaches no stream. For the same reason services are not proof against each
+other (approvals are signed). One user of the system account, who can list connections and end them; no `no_auth_user`,
+no `allow_responses`.
 """
 
 from __future__ import annotations
@@ -13,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from querybus.core.envelope import Audience
 from querybus.core.ids import is_id
 from querybus.core.subjects import ROOT, WRITES, StageName, event_filter, is_token
 from querybus.core.topology import (
@@ -44,29 +50,40 @@ PURGE_USER: Final = "purge"
 """Who purges a person's thread; the gateway is this user for as long as one deletion takes, and holds no such right."""
 BACKUP_USER: Final = "backup"
 """Who copies what a backup holds and makes it anew where it is missing: a person's tool. It can delete nothing."""
+DISCONNECT_USER: Final = "disconnect"
+"""Who lists connections and ends those of revoked keys; the gateway is this user for as long as one look takes."""
 BUS_ACCOUNT: Final = "BUS"
+SYSTEM_ACCOUNT: Final = "SYS"
+SIGN_IN_SUBJECT: Final = "$SYS.REQ.USER.AUTH"
+"""Where a server asks who somebody is that no file names."""
+ISSUER_VARIABLE: Final = "QUERYBUS_BUS_ISSUER"
 PAYLOAD_BYTES_MAX: Final = 8 * 1_024 * 1_024
 OUTSIDE_PAYLOAD_BYTES_MAX: Final = 256 * 1_024
 OUTSIDE_CONNECTIONS_MAX: Final = 1_000
 OUTSIDE_SUBSCRIPTIONS_MAX: Final = 10_000
-# Longer than the longest deadline (600 s) and the 10 s after it: until then a `call` may still be answered.
-CALL_REPLY_WITHIN: Final = "15m"
+SIGN_IN_SECONDS_MAX: Final = 1.5
+"""How long a server waits for whoever comes in; the gateway's answer is part of it.
+
+After two seconds it sends a first PING, which nats-py takes for the end of its sign-in.
+"""
 
 _TOOLS: Final = (MIGRATE, OPERATOR, PURGE_USER, BACKUP_USER)
+_SYSTEM: Final = "$SYS.REQ.SERVER"
 _API: Final = "$JS.API"
-_OUTSIDE_INBOX: Final = "_INBOX.out"
+OUTSIDE_INBOX: Final = "_INBOX.out"
 
 
 @dataclass(frozen=True, slots=True)
 class Outsider:
-    """A credential of the bus API. All three are subject tokens; the user name is `<tenant>.<credential>`."""
+    """A credential of the bus API, all parts subject tokens; its name there is `<tenant>.<credential>`."""
 
     tenant: str
     credential: str
     user: str
+    audience: Audience
 
     def __post_init__(self) -> None:
-        for item in (self.tenant, self.credential, self.user):
+        for item in (self.tenant, self.credential, self.user, self.audience):
             if not is_token(item):
                 raise ValueError(f"{item[:80]!r} is not a subject token: pass outside names through token() first")
         if is_id(self.credential):
@@ -78,7 +95,7 @@ class Outsider:
 
     @property
     def inbox(self) -> str:
-        return f"{_OUTSIDE_INBOX}.{self.tenant}.{self.credential}"
+        return f"{OUTSIDE_INBOX}.{self.tenant}.{self.credential}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +122,7 @@ def service_rights(stage: StageName, tenants: Sequence[str] = ()) -> Rights:
         *_pull(EVENTS, stage.value),
         f"{_API}.STREAM.MSG.GET.{EVENTS}",
         f"{ROOT}.dead.{stage}",
-        f"{ROOT}.progress.*.*.*",
+        f"{ROOT}.progress.*.*.*.*",
         *(event_filter(event) for event in WRITES[stage]),
         *(f"{_API}.STREAM.INFO.{name}" for name in ASSERTED_STREAMS[stage]),
     ]
@@ -169,7 +186,7 @@ def backup_rights() -> Rights:
 
 
 def outside_rights(outsider: Outsider) -> Rights:
-    """Return the rights of one outside credential, within its tenant's account."""
+    """Return the rights of one outside credential, within its tenant's account: its calls, and its own audience's answers."""
     return Rights(
         (
             f"{ROOT}.call.{outsider.tenant}.{outsider.credential}.*",
@@ -177,25 +194,33 @@ def outside_rights(outsider: Outsider) -> Rights:
         ),
         (
             f"{outsider.inbox}.>",
-            f"{ROOT}.answer.{outsider.tenant}.{outsider.user}.*",
-            f"{ROOT}.progress.{outsider.tenant}.{outsider.user}.*",
+            f"{ROOT}.answer.{outsider.tenant}.{outsider.user}.{outsider.audience}.*",
+            f"{ROOT}.progress.{outsider.tenant}.{outsider.user}.{outsider.audience}.*",
         ),
     )
 
 
+def disconnect_rights() -> Rights:
+    """Return the rights that end connections: to list them and to cut one, of any account, and nothing else."""
+    return Rights(
+        (f"{_SYSTEM}.PING.CONNZ", f"{_SYSTEM}.*.CONNZ", f"{_SYSTEM}.*.KICK"),
+        (f"_INBOX.{DISCONNECT_USER}.>",),
+    )
+
+
 def service_users() -> tuple[str, ...]:
-    """Return the users of the account BUS: the services, `migrate`, `operator`, `purge user` and `backup user`."""
-    return (*(stage.value for stage in StageName), *_TOOLS)
+    """Return the users that the file names: the services, and people's and the gateway's tools."""
+    return (*(stage.value for stage in StageName), *_TOOLS, DISCONNECT_USER)
 
 
-def permission_file(passwords: Mapping[str, Password], outsiders: Sequence[Outsider] = ()) -> str:
-    """Return the `accounts` block for these users; KeyError names a user without a password.
+def permission_file(passwords: Mapping[str, Password], issuer: Password, tenants: Sequence[str] = ()) -> str:
+    """Return the accounts of these users and tenants; KeyError names a user without a password.
 
-    `passwords` has one entry per service user and per `Outsider.name`. Check the file with `nats-server -t` before use.
+    `passwords` has one entry per service user; `issuer` is the public key by which the gateway lets outsiders in, as an
+    account's nkey. Check the file with `nats-server -t` before use.
     """
-    tenants = tuple(dict.fromkeys(outsider.tenant for outsider in outsiders))
     tools = {
-        MIGRATE: migrate_rights(topology(tenants=tenants)),
+        MIGRATE: migrate_rights(topology(tenants=tuple(tenants))),
         OPERATOR: operator_rights(),
         PURGE_USER: purge_rights(),
         BACKUP_USER: backup_rights(),
@@ -203,35 +228,43 @@ def permission_file(passwords: Mapping[str, Password], outsiders: Sequence[Outsi
     users = [_user(name, passwords[name], tools[name]) for name in _TOOLS]
     users += [_user(stage.value, passwords[stage.value], service_rights(stage, tenants)) for stage in StageName]
     exports = [line for tenant in tenants for line in _exports(tenant)]
+    system = _user(DISCONNECT_USER, passwords[DISCONNECT_USER], disconnect_rights())
     lines = [
+        f"system_account: {SYSTEM_ACCOUNT}",
+        "authorization {",
+        f"  timeout: {SIGN_IN_SECONDS_MAX}",
+        f"  auth_callout {{ issuer: {_secret(issuer)}, account: {BUS_ACCOUNT}, auth_users: [{', '.join(service_users())}] }}",
+        "}",
         "accounts {",
+        f"  {SYSTEM_ACCOUNT} {{ users: [{system}] }}",
         f"  {BUS_ACCOUNT} {{",
         "    jetstream: enabled",
         *_list("users", users),
         *_list("exports", exports),
+        *_list(
+            "imports", [f"{{ stream: {{ account: {account_of(tenant)}, {_calls(tenant)} }} }}" for tenant in tenants]
+        ),
         "  }",
     ]
     for tenant in tenants:
-        own = [outsider for outsider in outsiders if outsider.tenant == tenant]
         lines += [
-            f"  {_account(tenant)} {{",
+            f"  {account_of(tenant)} {{",
             f"    limits {{ max_connections: {OUTSIDE_CONNECTIONS_MAX}, "
             f"max_subscriptions: {OUTSIDE_SUBSCRIPTIONS_MAX}, max_payload: {OUTSIDE_PAYLOAD_BYTES_MAX} }}",
-            *_list("users", [_user(path.name, passwords[path.name], outside_rights(path)) for path in own]),
+            *_list("exports", [f'{{ stream: "{ROOT}.call.{tenant}.*.*", accounts: [{BUS_ACCOUNT}] }}']),
             *_list("imports", _imports(tenant)),
             "  }",
         ]
     return "\n".join([*lines, "}", ""])
 
 
-def variables(outsiders: Sequence[Outsider] = ()) -> dict[str, Password]:
+def variables() -> dict[str, Password]:
     """Return, for a file that operators keep, an environment variable per user in place of its password.
 
     >>> variables()["gateway"]
     Variable(name='QUERYBUS_PASSWORD_GATEWAY')
     """
-    names = (*service_users(), *(outsider.name for outsider in outsiders))
-    return {name: Variable("QUERYBUS_PASSWORD_" + name.upper().replace(".", "__").replace("-", "_")) for name in names}
+    return {name: Variable(f"QUERYBUS_PASSWORD_{name.upper()}") for name in service_users()}
 
 
 def _pull(stream: str, durable: str) -> list[str]:
@@ -263,19 +296,22 @@ _MORE: Final[dict[StageName, Rights]] = {
             _REMEMBERED,
             _PAGES,
             f"{_API}.DIRECT.GET.{ANSWERS}.{ROOT}.answer.>",
-            f"{ROOT}.answer.*.*.*",
+            f"{ROOT}.answer.*.*.*.*",
             f"{ROOT}.submit.*.*",
             # A query that waits for its tenant's turn has no log yet: it is read, and cancelled, in its queue.
             f"{_API}.DIRECT.GET.{SUBMIT}.{ROOT}.submit.>",
             f"{ROOT}.ctl.cancel.*.*",
             f"{ROOT}.ctl.refresh.*.*",
             f"{ROOT}.dead.*",
-            # Replies to a `call` go back through the tenant's import, under a name that the server makes.
-            "_R_.>",
+            # Replies to a `call`, into the inbox of the credential that its subject names.
+            f"{OUTSIDE_INBOX}.*.*.>",
+            # What a server that asks who somebody is waits at.
+            "$SYS._INBOX.>",
         ),
         (
+            SIGN_IN_SUBJECT,
             f"{ROOT}.call.*.*.*",
-            f"{ROOT}.progress.*.*.*",
+            f"{ROOT}.progress.*.*.*.*",
         ),
     ),
     # Of the shared limits whoever asks a model counts what models are asked, and nothing else.
@@ -293,37 +329,46 @@ _MORE: Final[dict[StageName, Rights]] = {
 }
 
 
-def _account(tenant: str) -> str:
+def account_of(tenant: str) -> str:
+    """Return the name of a tenant's account, where its outsiders live."""
     return f"TENANT-{tenant}"
 
 
+def _calls(tenant: str) -> str:
+    return f'subject: "{ROOT}.call.{tenant}.*.*"'
+
+
 def _exports(tenant: str) -> list[str]:
-    to = f"accounts: [{_account(tenant)}]"
+    to = f"accounts: [{account_of(tenant)}]"
     return [
-        f'{{ service: "{ROOT}.call.{tenant}.*.*", response_threshold: "{CALL_REPLY_WITHIN}", {to} }}',
         f'{{ service: "{ROOT}.submit.{tenant}.*", {to} }}',
-        f'{{ stream: "{ROOT}.answer.{tenant}.*.*", {to} }}',
-        f'{{ stream: "{ROOT}.progress.{tenant}.*.*", {to} }}',
+        *(f'{{ stream: "{subject}", {to} }}' for subject in _given_to(tenant)),
     ]
 
 
 def _imports(tenant: str) -> list[str]:
-    subjects = (("service", "call", "*.*"), ("service", "submit", "*"), ("stream", "answer", "*.*"))
     return [
-        f'{{ {kind}: {{ account: {BUS_ACCOUNT}, subject: "{ROOT}.{word}.{tenant}.{rest}" }} }}'
-        for kind, word, rest in (*subjects, ("stream", "progress", "*.*"))
+        f'{{ service: {{ account: {BUS_ACCOUNT}, subject: "{ROOT}.submit.{tenant}.*" }} }}',
+        *(f'{{ stream: {{ account: {BUS_ACCOUNT}, subject: "{subject}" }} }}' for subject in _given_to(tenant)),
     ]
 
 
+def _given_to(tenant: str) -> tuple[str, ...]:
+    return (f"{ROOT}.answer.{tenant}.*.*.*", f"{ROOT}.progress.{tenant}.*.*.*", f"{OUTSIDE_INBOX}.{tenant}.*.>")
+
+
 def _user(name: str, password: Password, rights: Rights) -> str:
-    secret = f"${password.name}" if isinstance(password, Variable) else _quoted(password)
     publish = ", ".join(_quoted(subject) for subject in rights.publish)
     subscribe = ", ".join(_quoted(subject) for subject in rights.subscribe)
     return (
-        f"{{ user: {_quoted(name)}, password: {secret}, permissions: {{\n"
+        f"{{ user: {_quoted(name)}, password: {_secret(password)}, permissions: {{\n"
         f"        publish: {{ allow: [{publish}] }}\n"
         f"        subscribe: {{ allow: [{subscribe}] }} }} }}"
     )
+
+
+def _secret(password: Password) -> str:
+    return f"${password.name}" if isinstance(password, Variable) else _quoted(password)
 
 
 def _quoted(text: str) -> str:

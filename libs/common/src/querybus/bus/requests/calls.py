@@ -1,7 +1,7 @@
 """The gateway's subscribers: requests of outside callers, answered to their own inboxes only, and progress.
 
-Whoever sends a request names its reply subject, so a reply goes to an outsider's inbox or through an account's
-import, never anywhere else. Progress is lossy by its nature.
+Whoever sends a request names its reply subject, so a reply goes into the inbox of the credential that the request's
+subject names, never anywhere else. Progress is lossy by its nature.
 """
 
 from __future__ import annotations
@@ -15,13 +15,12 @@ import nats.errors
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 
-from querybus.bus.admin.permissions import PAYLOAD_BYTES_MAX
+from querybus.bus.admin.permissions import OUTSIDE_INBOX, PAYLOAD_BYTES_MAX
 from querybus.bus.connection import Connected
 from querybus.bus.requests.queue_group import Requests
 from querybus.core.subjects import every_call_filter, is_token
 from querybus.ops.log import get_log
 
-REPLY_PREFIXES: Final = ("_INBOX.out.", "_R_.")
 REPLY_BYTES_MAX: Final = PAYLOAD_BYTES_MAX - 1_024
 """A longer reply would reach nobody: whoever answers makes it a problem."""
 _QUEUE: Final = "gateway"
@@ -43,13 +42,13 @@ class Call:
 Answer = Callable[[Call], Awaitable[bytes]]
 
 
-def may_reply(subject: str) -> bool:
-    """Return whether an answer may be sent there.
+def may_reply(subject: str, tenant: str, credential: str) -> bool:
+    """Return whether an answer to this credential may be sent there: into its own inbox only.
 
-    >>> may_reply("_INBOX.out.acme.web.x1"), may_reply("querybus.v1.event.acme.t.q.asked")
+    >>> may_reply("_INBOX.out.acme.web.x1", "acme", "web"), may_reply("_INBOX.out.acme.lab.x1", "acme", "web")
     (True, False)
     """
-    return subject.startswith(REPLY_PREFIXES)
+    return subject.startswith(f"{OUTSIDE_INBOX}.{tenant}.{credential}.")
 
 
 class CallServer:
@@ -76,7 +75,7 @@ class CallServer:
         parts = raw.subject.split(".")
         if len(parts) != 6 or not all(is_token(part) for part in parts[3:]):
             return
-        if not may_reply(raw.reply):
+        if not may_reply(raw.reply, parts[3], parts[4]):
             _log.warning("call.no_reply", tenant=parts[3], credential=parts[4], has_reply=bool(raw.reply))
             return
         reply = await self._answer(Call(parts[3], parts[4], parts[5], raw.data, raw.headers or {}))

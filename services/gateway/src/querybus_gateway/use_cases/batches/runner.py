@@ -66,7 +66,7 @@ class Asking(Protocol):
 class Progress(Protocol):
     """Where a batch says how it goes; lossy."""
 
-    async def report(self, tenant: str, user: str, batch: str, note: Json) -> None: ...
+    async def report(self, credential: Credential, batch: str, note: Json) -> None: ...
 
 
 class BatchRunner:
@@ -276,7 +276,7 @@ class BatchRunner:
             "message": mending(n, manifest.language),
         }  # fmt: skip
         credential = manifest.credential
-        await self._progress.report(credential.tenant, credential.user, manifest.batch_id, note)
+        await self._progress.report(credential, manifest.batch_id, note)
 
 
 class _Held:
