@@ -1,6 +1,6 @@
 # The verbs. `make` alone prints them. Nothing has to be installed before: Python 3.11 or newer and make are enough.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up ask snowflake mcp-client node-clients test-unit test test-all check fix bench faults kill-and-scale pictures doctor docs synonyms proto images lock clean
+.PHONY: help setup demo up ask snowflake mcp-client codegen node-clients test-unit test test-all check fix bench faults fuzz-apis kill-and-scale pictures doctor docs synonyms proto images lock clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -58,6 +58,8 @@ snowflake: build/environments/snowflake/.set-up build/environments/fakesnow/.set
 
 mcp-client: build/environments/mcp1/.set-up ## the older generation of MCP's client that tests ask with
 
+codegen: build/environments/codegen/.set-up ## what other people generate clients with and check programs by, for tests
+
 # Other people's clients, as their users install them. Without a lock file, which would name an index.
 build/environments/node/.set-up: tests/journeys/node/package.json
 	@echo "Setting up build/environments/node, once ..."
@@ -92,6 +94,9 @@ bench: $(STAMP) ## the benchmarks that stand, each as a table and build/bench/<n
 faults: $(STAMP) ## kill, stop, restart and fill a running stack and show that nothing is lost: make faults QUERIES=2000 ROWS=bus,kill
 	@$(BIN)/python -m benchmarks.faults --queries $(or $(QUERIES),200) $(if $(ROWS),--rows $(ROWS))
 
+fuzz-apis: $(STAMP) ## more than 10,000 generated requests to the HTTP API, with every check of the fuzzer; about six minutes
+	@QUERYBUS_FUZZ=30:examples,coverage,fuzzing,stateful $(BIN)/python -m pytest -q -s -p no:langsmith_plugin services/gateway/tests/servers/test_schema_fuzz.py -k every_check
+
 kill-and-scale: $(STAMP) ## add, restart and remove replicas of a running stack under load, and print what it did
 	@$(BIN)/python -m benchmarks.kill_and_scale
 
@@ -117,7 +122,7 @@ images: $(STAMP) ## carry out the images' build steps in a folder and start what
 	@$(BIN)/python tools/prove_images.py $(IMAGES)
 
 lock-environments: ## renew the locks of the environments apart (needs uv)
-	@for each in snowflake fakesnow mcp1; do uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --python-version 3.11 deploy/environments/$$each.in -o requirements-$$each.lock || exit 1; done
+	@for each in snowflake fakesnow mcp1 codegen; do uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --python-version 3.11 deploy/environments/$$each.in -o requirements-$$each.lock || exit 1; done
 
 lock: ## renew requirements.lock (needs uv; no index address is written)
 	@uv lock --quiet && uv export --quiet --no-emit-workspace --all-packages --all-groups --no-annotate --no-header -o requirements.lock

@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from benchmarks.fault_batch import Batched
+from benchmarks.fault_clients import Called
 from benchmarks.fault_model import question
 from benchmarks.fault_stack import FaultStack
 from benchmarks.fault_writes import Written
@@ -78,6 +79,12 @@ class Figures:
     unbatched: int = 0
     asked_again: int = 0
     """Items that were asked as more than one query."""
+    called: int = 0
+    """Questions of callers over HTTP, server-sent events and gRPC; of rows that have any."""
+    client_errors: int = 0
+    """What such a caller saw that trying again as the documents say does not cover."""
+    resumed: int = 0
+    """How often one tried again."""
     outcomes: dict[str, int] = field(default_factory=dict[str, int])
     lost_after: dict[str, int] = field(default_factory=dict[str, int])
     """The last events of the logs of what was lost, `nothing` for one that is empty."""
@@ -107,6 +114,7 @@ class Load:
         self.asked = [Asked(number) for number in range(queries)]
         self.written: Written | None = None
         self.batched: Batched | None = None
+        self.called: Called | None = None
         self._begun_steps: Counter[tuple[str, str, int]] = Counter()
         self._begun = 0.0
 
@@ -212,6 +220,7 @@ class Load:
             ),
             **({} if self.written is None else asdict(self.written)),
             **({} if self.batched is None else asdict(self.batched)),
+            **({} if self.called is None else asdict(self.called)),
         )
 
 

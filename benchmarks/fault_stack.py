@@ -60,6 +60,8 @@ class Plan:
     model_delay_seconds: float = 0.15
     is_cluster: bool = False
     """Three servers, and three copies of each stream."""
+    has_apis: bool = False
+    """Whether HTTP and gRPC of each gateway have ports that they keep over a restart."""
     is_production: bool = False
     """Whether the services know of it: then they look first whether the bus syncs every write."""
     connection: Callable[[Path], dict[str, Any]] | None = None
@@ -80,6 +82,14 @@ class Plan:
             dead_bytes_max=64 * MIB,
             ack_wait_seconds=waits,
         )
+
+
+@dataclass(frozen=True)
+class Apis:
+    """Where the gateways are, in their order."""
+
+    http: list[str] = field(default_factory=list[str])
+    grpc: list[str] = field(default_factory=list[str])
 
 
 @dataclass(frozen=True)
@@ -108,6 +118,7 @@ class FaultStack:
         )
         self.supervisor = Supervisor((), print)
         self.said: list[str] = []
+        self.apis = Apis()
         self._keys = new_keys()
         self._probes: dict[str, str] = {}
         self._running: asyncio.Task[None] | None = None
@@ -126,9 +137,13 @@ class FaultStack:
     ) -> None:
         await self._close()
 
+    @property
+    def analyst_key(self) -> str:
+        return self._keys[OUTSIDERS["analyst"].credential]
+
     def client(self) -> AbstractAsyncContextManager[BusClient]:
         outsider = OUTSIDERS["analyst"]
-        return BusClient.connected(self.bus.url, outsider, self._keys[outsider.credential])
+        return BusClient.connected(self.bus.url, outsider, self.analyst_key)
 
     def signal(self, name: str, number: signal.Signals) -> bool:
         """Send a signal to a replica (`generator-1`); False if it does not run just now."""
@@ -219,6 +234,11 @@ class FaultStack:
             environment |= {"QUERYBUS_HTTP_PORT": str(port), "QUERYBUS_FAULTS_SERVICE": service.value}
             if seconds := self.plan.clock_seconds.get(service):
                 environment |= self._other_clock(seconds)
+            if self.plan.has_apis and service is StageName.GATEWAY:
+                http, grpc = free_ports(2)
+                environment |= {"QUERYBUS_API_PORT": str(http), "QUERYBUS_GRPC_PORT": str(grpc)}
+                self.apis.http.append(f"http://127.0.0.1:{http}")
+                self.apis.grpc.append(f"127.0.0.1:{grpc}")
             log = self.directory / f"{service}-{number}.log"
             other = self.plan.modules.get(service)
             replicas.append(

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.fault_batch import batch_under_faults
+from benchmarks.fault_clients import clients_under_restarts
 from benchmarks.fault_load import DEADLINE_SECONDS, Figures, Load
 from benchmarks.fault_stack import ROOT, FaultStack, Plan
 from benchmarks.fault_writes import ledger_connection, write_under_faults
@@ -54,6 +55,7 @@ REQUIRED: Mapping[str, int] = {
     "untrue": 0,
     "unbatched": 0,
     "asked_again": 0,
+    "client_errors": 0,
 }
 
 Inflict = Callable[[FaultStack, Load, random.Random], Coroutine[Any, Any, None]]
@@ -178,6 +180,11 @@ async def run_batch(stack: FaultStack, load: Load, dice: random.Random) -> None:
     load.batched = await batch_under_faults(stack, dice)
 
 
+async def restart_gateways(stack: FaultStack, load: Load, _: random.Random) -> None:
+    """Restart both gateways in turn under callers of every API."""
+    load.called = await clients_under_restarts(stack)
+
+
 STORES = (SUBMIT, RESULTS, ANSWERS, HISTORY, f"KV_{THREADS}", f"KV_{QUERY_THREADS}", f"KV_{LIMITS}", f"KV_{BATCHES}")
 GENERATOR, VALIDATOR, EXECUTOR = StageName.GENERATOR, StageName.VALIDATOR, StageName.EXECUTOR
 GATEWAY, PRESENTER, RECOVERY = StageName.GATEWAY, StageName.PRESENTER, StageName.RECOVERY
@@ -238,6 +245,13 @@ ROWS: Mapping[str, Row] = {
         run_batch,
         replace(SLOW_MODEL, replicas={StageName.GATEWAY: 2}),
         must_see=("batched",),
+    ),
+    "gateways": Row(
+        "gateways restarted under callers",
+        restart_gateways,
+        Plan(replicas={StageName.GATEWAY: 2}, has_apis=True, model_delay_seconds=1.0),
+        # What the callers of the row itself were answered counts as their errors.
+        must_see=("called", "resumed"),
     ),
     "production": Row("kill -9 of each, production ack_wait", kill_each, Plan(ack_wait_seconds=None)),
 }

@@ -252,7 +252,8 @@ class AsyncClient:
             while True:
                 call = operation.send(await self._sent(call, read_answer))
         except StopIteration as end:
-            return end.value
+            result: ResultT = end.value
+            return result
 
     async def _sent(self, call: Call, read: Callable[[httpx.Response], ReadT]) -> ReadT:
         attempt = 0
@@ -287,7 +288,7 @@ class AsyncClient:
                         yield event
                         if event.name == "finished":
                             return
-                error = Unreachable("the stream ended early")
+                error: QueryBusError = Unreachable("the stream ended early")
             except QueryBusError as trouble:
                 error = trouble
             pause = pause_seconds(error, max(1, attempt))

@@ -267,7 +267,8 @@ class Client:
             while True:
                 call = operation.send(self._sent(call, read_answer))
         except StopIteration as end:
-            return end.value
+            result: ResultT = end.value
+            return result
 
     def _sent(self, call: Call, read: Callable[[httpx.Response], ReadT]) -> ReadT:
         attempt = 0
@@ -301,7 +302,7 @@ class Client:
                     yield event
                     if event.name == "finished":
                         return
-                error = Unreachable("the stream ended early")
+                error: QueryBusError = Unreachable("the stream ended early")
             except QueryBusError as trouble:
                 error = trouble
             pause = pause_seconds(error, max(1, attempt))

@@ -5,7 +5,7 @@ Times are milliseconds since the epoch. What a key's audience may not see is Non
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from functools import cache
 from typing import Any, Final, Literal, Self, TypedDict, TypeVar, cast, get_args, get_origin, get_type_hints
@@ -340,9 +340,7 @@ def rows_of(rows: Any) -> tuple[tuple[Scalar, ...], ...]:
 _EMPTY: Final[Mapping[type, Any]] = {str: "", int: 0, bool: False}
 
 
-@cache
-def _hints(kind: type) -> Mapping[str, Any]:
-    return get_type_hints(kind)
+_hints: Final = cast("Callable[[type[Any]], Mapping[str, Any]]", cache(get_type_hints))
 
 
 def _read(kind: type[T], found: Json, **given: Any) -> T:

@@ -101,7 +101,7 @@ def pause_seconds(error: QueryBusError, attempt: int) -> float | None:
     elif not isinstance(error, Unreachable):
         return None
     # Spread, so that many callers of a gateway that was away do not come back at once.
-    return min(RETRY_SECONDS * 2 ** (attempt - 1), RETRY_SECONDS_MAX) * (0.5 + random.random())  # noqa: S311
+    return min(RETRY_SECONDS * 2.0 ** (attempt - 1), RETRY_SECONDS_MAX) * (0.5 + random.random())  # noqa: S311
 
 
 class Frames:

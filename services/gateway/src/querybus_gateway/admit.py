@@ -91,6 +91,9 @@ def read(data: bytes, model: type[RequestT]) -> RequestT | Problem:
         return model.model_validate_json(data, strict=True)
     except ValidationError as error:
         faults = error.errors(include_url=False, include_input=False)[:FIELD_ERRORS_MAX]
+    if any(fault["type"] == "int_type" for fault in faults) and (whole := _whole_numbers(data)) != data:
+        # To JSON 7.0 is a whole number, and some libraries write one so.
+        return read(whole, model)
     errors = tuple(
         FieldError("".join(f"/{str(part)[:80]}" for part in fault["loc"]), _said(fault, model)) for fault in faults
     )
@@ -103,6 +106,20 @@ def read(data: bytes, model: type[RequestT]) -> RequestT | Problem:
         unknown = next(error for error, fault in zip(errors, faults, strict=True) if fault["type"] == "extra_forbidden")
         return Problem(ProblemCode.UNKNOWN_FIELD, f"{unknown.pointer}: {unknown.message}", errors)
     return Problem(ProblemCode.INVALID, f"{errors[0].pointer or '/'}: {errors[0].message}", errors)
+
+
+def _whole_numbers(data: bytes) -> bytes:
+    """Return the JSON with every whole number written without a fraction; as it is where there is none."""
+    found = False
+
+    def number(text: str) -> int | float:
+        nonlocal found
+        value = float(text)
+        found = found or value.is_integer()
+        return int(value) if value.is_integer() else value
+
+    changed = json.dumps(json.loads(data, parse_float=number), ensure_ascii=False)
+    return changed.encode() if found else data
 
 
 def _said(fault: Mapping[str, Any], model: type[BaseModel]) -> str:

@@ -84,3 +84,9 @@ def test_no_reference_leads_nowhere(document: Any) -> None:
         for part in reference.removeprefix("#/").split("/"):
             assert part in result, reference
             result = result[part]
+
+
+def test_what_a_generated_client_calls_an_operation_is_said_once() -> None:
+    names = [operation["operationId"] for path in openapi()["paths"].values() for operation in path.values()]
+    assert sorted(names) == sorted(set(names))
+    assert {"queries_ask", "queries_show", "results_result", "threads_turns"} <= set(names)

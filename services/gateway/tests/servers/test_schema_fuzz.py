@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import random
+import re
+import sys
 from collections.abc import AsyncGenerator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,6 +36,7 @@ pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
 
 CHECKED = ("not_a_server_error", "status_code_conformance", "content_type_conformance", "response_schema_conformance")
 CALL_SECONDS = 20
+CONFIGURATION = Path(__file__).with_name("schemathesis.toml")
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
@@ -120,6 +125,39 @@ async def test_no_answer_breaks_the_document(stack: ApiStack) -> None:
             "GET /v1/threads",
             "GET /v1/batches/{batch_id}",
         } <= set(seen)
+
+
+@pytest.mark.slow
+async def test_every_check_of_the_fuzzer_holds_with_requests_that_follow_from_each_other(stack: ApiStack) -> None:
+    """All its checks but one, over single requests and chains of them; `make fuzz-apis` sends more than 10,000.
+
+    Left out: that what fits its schema is taken. Whether a name, a token or a question means something stands in no schema.
+    """
+    examples, phases = os.environ.get("QUERYBUS_FUZZ", "8:fuzzing,stateful").split(":")
+    counts: list[int] = []
+    async with stack.stages():
+        for credential in ("web", "lab"):
+            process = await asyncio.create_subprocess_exec(
+                *(str(Path(sys.executable).parent / "schemathesis"), "--config-file", str(CONFIGURATION)),
+                *(
+                    "run",
+                    f"{stack.address}/v1/openapi.json",
+                    "-H",
+                    f"Authorization: Bearer {key_of('acme', credential)}",
+                ),
+                *("--checks", "all", "--exclude-checks", "positive_data_acceptance", "--continue-on-failure"),
+                *("--max-examples", examples, "--phases", phases, "--seed", "7", "--workers", "2", "--no-color"),
+                *("--request-timeout", str(CALL_SECONDS)),
+                stdout=-1,
+                stderr=-1,
+                cwd=CONFIGURATION.parent,
+            )
+            out, err = await process.communicate()
+            assert process.returncode == 0, out.decode()[-8_000:] + err.decode()[-2_000:]
+            (generated,) = re.findall(r"(\d+) generated", out.decode())
+            counts.append(int(generated))
+    print(f"{sum(counts)} requests, no finding")
+    assert min(counts) > 100
 
 
 json_values = st.recursive(

@@ -14,6 +14,7 @@ from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect
@@ -222,6 +223,12 @@ async def _headed(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> N
     await app({**scope, "method": "GET"}, gone, headed)
 
 
+def _operation_id(route: APIRoute) -> str:
+    """Return what a generated client calls the operation, such as `queries_ask`."""
+    tag = str(route.tags[0]).replace("-", "_") if route.tags else "querybus"
+    return f"{tag}_{route.name}"
+
+
 def http_api(
     use_cases: UseCases,
     *,
@@ -246,6 +253,7 @@ def http_api(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        generate_unique_id_function=_operation_id,
     )
     app.state.use_cases = use_cases
     app.state.public_url = public_url
@@ -321,10 +329,10 @@ def _refusals(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
 
 def _methods(routes: Sequence[BaseRoute], request: Request) -> list[str]:
     """Return what is offered at a request's path, by whichever of its routes."""
-    methods: set[str] = set()
-    for route in routes:
-        if isinstance(route, Route) and route.matches(request.scope)[0] is not Match.NONE:
-            methods |= set(route.methods or ())
+    matching = [item for item in routes if isinstance(item, Route) and item.matches(request.scope)[0] is not Match.NONE]
+    # A path of its own is not what stands for a name in another's pattern.
+    own = [item for item in matching if item.path.count("{") == min(other.path.count("{") for other in matching)]
+    methods = {method for item in own for method in item.methods or ()}
     return sorted(methods | ({"HEAD"} if "GET" in methods else set()))
 
 

@@ -23,6 +23,7 @@ from querybus_gateway.http.request import (
     JsonResponse,
     NothingFollowsError,
     UseCasesOf,
+    after_event,
     answered,
     body_of,
     gives,
@@ -30,7 +31,7 @@ from querybus_gateway.http.request import (
     streams,
     takes,
 )
-from querybus_gateway.problems import Problem, ProblemCode, Refused
+from querybus_gateway.problems import Problem, Refused
 from querybus_gateway.public.resources import BatchItemsView, BatchItemView, BatchView, RepairingView
 from querybus_gateway.use_cases.batches.batches import Batches, BatchRequest
 
@@ -86,21 +87,17 @@ class _Stream:
 
 
 async def _stream_of(
-    request: Request,
     use_cases: UseCasesOf,
     batch_id: str,
     credential: Caller,
-    after: Annotated[str, Query(description="the last item seen; `Last-Event-ID` says the same", max_length=40)] = "",
+    after: Annotated[int, Depends(after_event)],
 ) -> _Stream:
-    after = request.headers.get("last-event-id") or after or "0"
-    if not (after.isascii() and after.isdigit() and len(after) <= len(str(ITEMS_MAX))):
-        raise Refused(Problem(ProblemCode.MALFORMED, "an event id is a whole number"))
     problem = await use_cases.batches.open_stream(batch_id, credential)
     if problem is not None:
         raise Refused(problem)
-    if int(after) and await use_cases.batches.has_ended(batch_id, credential, int(after)):
+    if after and await use_cases.batches.has_ended(batch_id, credential, after):
         raise NothingFollowsError
-    return _Stream(use_cases.batches, batch_id, credential, int(after))
+    return _Stream(use_cases.batches, batch_id, credential, after)
 
 
 @router.get(

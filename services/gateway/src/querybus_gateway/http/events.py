@@ -18,15 +18,15 @@ from querybus_gateway.http.request import (
     NOTHING_FOLLOWS,
     NothingFollowsError,
     UseCasesOf,
+    after_event,
     caller_of,
     streams,
 )
-from querybus_gateway.problems import Problem, ProblemCode, Refused
+from querybus_gateway.problems import Refused
 from querybus_gateway.public.answer import EventView, ProgressView
 from querybus_gateway.use_cases.queries import Queries
 
 SSE_RETRY_MS: Final = 2_000
-SEQUENCE_MAX: Final = 2**63 - 1
 
 router = APIRouter(prefix="/v1/queries", tags=["events"])
 _cancelling: set[asyncio.Task[Any]] = set()
@@ -68,18 +68,15 @@ async def _stream_of(
     use_cases: UseCasesOf,
     query_id: str,
     credential: _Reader,
-    after: Annotated[str, Query(description="the last event seen; `Last-Event-ID` says the same", max_length=40)] = "",
+    after: Annotated[int, Depends(after_event)],
     on_disconnect: Annotated[Literal["cancel", "continue"], Query(description="what a lost reader means")] = "continue",
 ) -> _Stream:
-    after = request.headers.get("last-event-id") or after or "0"
-    if not (after.isascii() and after.isdigit() and len(after) < 20 and int(after) <= SEQUENCE_MAX):
-        raise Refused(Problem(ProblemCode.MALFORMED, "an event id is a whole number"))
     problem = await use_cases.queries.open_stream(query_id, credential)
     if problem is not None:
         raise Refused(problem)
-    if int(after) and await use_cases.queries.has_ended(query_id, credential, int(after)):
+    if after and await use_cases.queries.has_ended(query_id, credential, after):
         raise NothingFollowsError
-    return _Stream(use_cases.queries, query_id, credential, int(after), request, on_disconnect == "cancel")
+    return _Stream(use_cases.queries, query_id, credential, after, request, on_disconnect == "cancel")
 
 
 @router.get(

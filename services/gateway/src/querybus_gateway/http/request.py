@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Annotated, Any, Final, TypeVar, cast
 
-from fastapi import Depends, Request
+from fastapi import Depends, Query, Request
 from fastapi.dependencies.models import Dependant
 from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
@@ -131,13 +131,32 @@ NOTHING_FOLLOWS: Final[dict[int | str, dict[str, Any]]] = {204: {"description": 
 
 def header(name: str, description: str, **schema: Any) -> dict[str, Any]:
     """Return the description of a header that a path reads by itself, for `openapi_extra`."""
-    kind = {"type": "string", "maxLength": 255} | schema
+    kind = {"type": "string"} | schema
     return {"in": "header", "name": name, "required": False, "description": description, "schema": kind}
 
 
 WAIT_HEADER: Final = header("Prefer", f"`wait=N`: seconds that the answer is waited for, at most {WAIT_SECONDS_MAX}")
-KEY_HEADER: Final = header("Idempotency-Key", "the same key again is the same query", pattern="^[!-~]+$")
-LAST_EVENT_HEADER: Final = header("Last-Event-ID", "the last event seen", pattern="^[0-9]+$", maxLength=19)
+KEY_HEADER: Final = header("Idempotency-Key", "the same key again is the same query", pattern="^[!-~]+$", maxLength=255)
+_EVENT_ID: Final = "^[0-9]{0,18}$"
+LAST_EVENT_HEADER: Final = header("Last-Event-ID", "the last event seen", pattern=_EVENT_ID, maxLength=18)
+
+
+def after_event(
+    request: Request,
+    after: Annotated[
+        str,
+        Query(
+            description="the last event seen; `Last-Event-ID` says the same",
+            max_length=40,
+            json_schema_extra={"pattern": _EVENT_ID},
+        ),
+    ] = "",
+) -> int:
+    """Return the number of the last event that the reader has seen, 0 for none. Raises Refused."""
+    text = request.headers.get("last-event-id") or after or "0"
+    if re.fullmatch(_EVENT_ID, text, re.ASCII) is None:
+        raise Refused(Problem(ProblemCode.MALFORMED, "an event id is a whole number"))
+    return int(text)
 
 
 def takes(model: type[BaseModel], *headers: Mapping[str, Any]) -> dict[str, Any]:
