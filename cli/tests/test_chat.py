@@ -14,7 +14,7 @@ from rich.console import Console
 from querybus_cli.commands.chat import Chat
 from querybus_cli.operations.remote import STORE_KEYS, key_of
 from querybus_cli.runtime import UsageError
-from querybus_client import Answer, Client, Event, Query, Refused
+from querybus_client import Answer, Client, Event, Page, Query, Refused
 
 THREAD = "0190a0a0-0000-7000-8000-00000000beef"
 HASH = "ab" * 32
@@ -62,6 +62,14 @@ class Gateway:
 
     def export(self, query_id: str, how: str) -> Iterator[bytes]:
         yield b"city\nRome\n"
+
+    def page(self, query_id: str, number: int, *, size: int) -> Page:
+        self.asked.append(("page", number, size))
+        rows = [[f"city {n}"] for n in range(45)][(number - 1) * size : number * size]
+        return Page.of({"query_id": query_id, "page": number, "page_size": size, "rows": rows, "has_next": number < 3})
+
+    def chart(self, query_id: str, how: str) -> bytes:
+        return f"<{how}>".encode()
 
     def feedback(self, query_id: str, verdict: str) -> None:
         self.asked.append(("feedback", verdict))
@@ -115,6 +123,26 @@ def test_a_follow_up_stays_in_the_thread_until_a_new_one_is_begun() -> None:
     gateway = Gateway(ANSWERED, ANSWERED, ANSWERED)
     converse(gateway, "first", "second", "/new", "third")
     assert [item[2] for item in gateway.asked] == [None, THREAD, None]
+
+
+def test_more_shows_the_rows_behind_those_that_were_shown_until_there_are_none() -> None:
+    gateway = Gateway({**ANSWERED, "rows": [[f"city {n}"] for n in range(45)], "row_count": 45})
+    shown = converse(gateway, "/more", "which", "/more", "/more", "/more")
+    assert "there is no result" in shown
+    assert gateway.asked[1:] == [("page", 2, 20), ("page", 3, 20)]
+    assert "rows 41 to 45 of 45" in shown
+    assert "city 44" in shown
+    assert "these are all rows" in shown
+
+
+def test_a_chart_is_saved_where_there_is_one_and_nothing_is_overwritten(tmp_path: Path) -> None:
+    gateway, file = Gateway({**ANSWERED, "chart": {"mark": "bar"}}, ANSWERED), tmp_path / "c.svg"
+    shown = converse(
+        gateway, "which", f"/chart {file}", f"/chart {file}", f"/chart {tmp_path / 'c.gif'}", "which", "/chart x.svg"
+    )
+    assert file.read_bytes() == b"<svg>"
+    for text in ("is there already", "with one of .svg, .png", "there is no chart"):
+        assert text in shown
 
 
 def test_a_number_chooses_a_way_on() -> None:

@@ -110,7 +110,7 @@ async def test_nodes_grpc_library_asks_follows_and_saves(running: Running) -> No
     assert (said["refused"], said["nobody"]) == ("INVALID_ARGUMENT", "UNAUTHENTICATED")
 
 
-async def test_nats_client_for_node_asks_pages_submits_and_hears_its_answer(running: Running) -> None:
+async def test_nats_client_for_node_asks_pages_submits_and_receives_its_answer(running: Running) -> None:
     answers = f"querybus.v1.answer.{TENANT}.analyst.analyst.*"
     said = await node("nats.mjs", running.bus, TENANT, "analyst", KEYS["analyst"], answers)
     assert said["asked"]["rows"] == [[3]]

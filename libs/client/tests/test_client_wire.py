@@ -295,3 +295,25 @@ def test_a_key_from_a_file_is_taken_and_what_is_none_is_refused_without_being_sh
         with pytest.raises(ValueError, match="visible ASCII") as refused:
             bearer(key)
         assert "qb.a" not in str(refused.value)
+
+
+def test_where_one_gateway_is_away_the_next_is_asked_and_stays() -> None:
+    gateway = Gateway(httpx.ConnectError("away"), FINISHED, FINISHED, httpx.Response(503), FINISHED)
+    with Client(["http://a", "http://b/"], "the-key", transport=httpx.MockTransport(gateway)) as client:
+        for _ in range(3):
+            client.query(QUERY)
+    assert [request.url.host for request in gateway.received] == ["a", "b", "b", "b", "a"]
+
+
+def test_a_refusal_is_no_reason_to_ask_another_gateway() -> None:
+    gateway = Gateway(httpx.Response(404, json={"code": "not_found"}), FINISHED)
+    with Client(["http://a", "http://b"], "the-key", transport=httpx.MockTransport(gateway)) as client:
+        with pytest.raises(NotFound):
+            client.query(QUERY)
+        client.query(QUERY)
+    assert [request.url.host for request in gateway.received] == ["a", "a"]
+
+
+def test_a_client_without_an_address_says_so() -> None:
+    with pytest.raises(ValueError, match="address"):
+        Client([], "the-key")

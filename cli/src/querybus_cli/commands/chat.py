@@ -17,7 +17,7 @@ from rich.markup import escape
 from rich.syntax import Syntax
 
 from querybus_cli.operations.remote import OnProgress, follow
-from querybus_cli.terminal.outcome import show, yes_question
+from querybus_cli.terminal.outcome import ROWS_SHOWN_MAX, result_table, show, yes_question
 from querybus_client import Answer, Client, Query, QueryBusError
 
 PROMPT: Final = "? "
@@ -25,6 +25,8 @@ HELP: Final = """A question, or the number of a way on that was offered, or one 
   /sql            the statement behind the last answer
   /new            begin a new thread
   /thread         the questions of this thread so far
+  /more           the next rows of the last result
+  /chart FILE     its picture as .svg or .png
   /export FILE    the last result as .csv, .xlsx, .jsonl, .parquet or .arrow
   /right, /wrong  say whether the last answer was right
   /help           this
@@ -37,6 +39,8 @@ _FORMATS: Final[Mapping[str, _Format]] = {
     ".parquet": "parquet",
     ".xlsx": "xlsx",
 }
+
+_PICTURES: Final[Mapping[str, Literal["svg", "png"]]] = {".svg": "svg", ".png": "png"}
 
 Working = Callable[[], AbstractContextManager[OnProgress]]
 """Shows that something is going on: a block that is given where to report the stages."""
@@ -65,6 +69,7 @@ class Chat:
         self._is_terminal = is_terminal
         self._thread: str | None = None
         self._last: Answer | None = None
+        self._pages_shown = 1
 
     def run(self) -> None:
         """Converse until the end of input, /quit or Ctrl-C at the prompt."""
@@ -108,6 +113,10 @@ class Chat:
             case "/thread":
                 for turn in self._client.turns(self._thread) if self._thread else ():
                     self._say(f"{turn.question}  ({turn.outcome or turn.status})")
+            case "/more":
+                self._more()
+            case "/chart":
+                self._chart(argument)
             case "/export":
                 self._export(argument)
             case "/right" | "/wrong":
@@ -129,7 +138,7 @@ class Chat:
         """Show the answer of a query, and ask for a yes where it wants one."""
         with self._working() as on_progress:
             answer = follow(self._client, query, on_progress)
-        self._thread, self._last = answer.thread_id, answer
+        self._thread, self._last, self._pages_shown = answer.thread_id, answer, 1
         show(answer.raw, self._console)
         if answer.confirmation is not None and self._is_agreed(answer):
             confirmed = self._client.submit_confirmation(
@@ -155,6 +164,34 @@ class Chat:
         if said != "yes":
             self._say("nothing was done")
         return said == "yes"
+
+    def _more(self) -> None:
+        """Show the rows behind those that were shown."""
+        if self._last is None or not self._last.columns:
+            self._say("there is no result")
+            return
+        if self._last.row_count <= self._pages_shown * ROWS_SHOWN_MAX:
+            self._say("these are all rows")
+            return
+        page = self._client.page(self._last.query_id, self._pages_shown + 1, size=ROWS_SHOWN_MAX)
+        first = self._pages_shown * ROWS_SHOWN_MAX
+        self._pages_shown += 1
+        shown = {**self._last.raw, "rows": page.rows, "row_count": len(page.rows), "truncated": False}
+        self._console.print(result_table(shown))
+        self._say(f"rows {first + 1:,} to {first + len(page.rows):,} of {self._last.row_count:,}")
+
+    def _chart(self, name: str) -> None:
+        file = Path(name)
+        how = _PICTURES.get(file.suffix)
+        if self._last is None or self._last.chart is None:
+            self._say("there is no chart")
+        elif how is None:
+            self._say(f"say /chart FILE, with one of {', '.join(_PICTURES)} at its end")
+        elif file.exists():
+            self._say(f"{file} is there already")
+        else:
+            size = file.write_bytes(self._client.chart(self._last.query_id, how))
+            self._say(f"{size:,} bytes in {file}")
 
     def _export(self, name: str) -> None:
         file = Path(name)

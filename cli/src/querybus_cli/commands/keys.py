@@ -49,6 +49,9 @@ def create_key(
     may_share_boards: Annotated[
         bool, typer.Option("--may-share-boards", help="its boards may be opened by the tenant's others")
     ] = False,
+    days: Annotated[
+        int | None, typer.Option(min=1, max=3_650, help="after which the key ends; default: no end")
+    ] = None,
     url: Url = None,
     password: Password = None,
     store: Store = STORE,
@@ -73,6 +76,7 @@ def create_key(
             is_trusted_proxy=trusted_proxy,
             is_owner=owner,
             may_share_boards=may_share_boards,
+            days=days,
         )
     )
     if json_output:
@@ -94,7 +98,7 @@ def list_keys(
 
     Example: querybus keys list --tenant acme
     """
-    from querybus_cli.operations.keys import listed, place_of
+    from querybus_cli.operations.keys import day_of, listed, place_of
     from querybus_cli.runtime import run
 
     result = run(listed(place_of(url, password, store), tenant))
@@ -103,10 +107,11 @@ def list_keys(
             typer.echo(json.dumps(item, ensure_ascii=False))
         else:
             may_ask = "all connections" if item["connections"] is None else ", ".join(item["connections"])
-            api = "" if item["has_key"] else "; over the bus only"
+            api = "" if item["has_key"] else "; has no key"
+            end = f"; until {day_of(item['valid_until'])}" if item["valid_until"] else ""
             role = "; owner" if item["role"] == "owner" else ""
             who = f"{item['tenant']}.{item['name']:24} {item['user']:20} {item['audience']:8}"
-            typer.echo(f"{who} {may_ask}{api}{role}")
+            typer.echo(f"{who} {may_ask}{api}{role}{end}")
     if not json_output and not result:
         typer.echo("no credentials; make one with `querybus keys create`")
 

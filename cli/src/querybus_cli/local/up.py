@@ -18,7 +18,7 @@ from rich.console import Console
 
 from querybus.bus.admin.embedded_server import EmbeddedNats
 from querybus.bus.admin.permissions import BACKUP_USER, OPERATOR
-from querybus.core.subjects import ROOT, StageName, is_token
+from querybus.core.subjects import StageName, answer_filter, is_token
 from querybus_cli.local.answers import DEMO, demo_file, names_of
 from querybus_cli.local.demo_database import demo_connection, write_demo
 from querybus_cli.local.local_stack import (
@@ -201,7 +201,7 @@ def _report_clients(file: Path, bus: EmbeddedNats, keys: Mapping[str, str]) -> N
             "user": outsider.name,
             "password": keys[outsider.credential],
             "inbox_prefix": outsider.inbox,
-            "answers": f"{ROOT}.answer.{TENANT}.{outsider.user}.{outsider.audience}.*",
+            "answers": answer_filter(TENANT, outsider.user, outsider.audience),
         }
         for outsider in OUTSIDERS.values()
     }

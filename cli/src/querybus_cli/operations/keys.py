@@ -9,15 +9,17 @@ import json
 import secrets
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from querybus.bus.connection import BusRefused, Held, connect
 from querybus.bus.log.publish import BusTrouble
 from querybus.bus.stores.buckets import ConnectionStore, CredentialStore
-from querybus.core.credential import Credential, key_hash, key_text
+from querybus.core.credential import Credential, end_after, key_hash, key_text
 from querybus.core.ids import is_id
 from querybus.core.subjects import StageName, is_token
+from querybus.ops.clock import system_clock
 from querybus_cli.operations.operator import OPERATOR_FILE, Place
 from querybus_cli.runtime import UsageError
 
@@ -83,6 +85,7 @@ async def create(
     is_trusted_proxy: bool = False,
     is_owner: bool = False,
     may_share_boards: bool = False,
+    days: int | None = None,
 ) -> str:
     """Make a credential and return its key; UsageError if the name is taken, fits no subject, or an owner is no analyst."""
     if is_owner and audience != "analyst":
@@ -103,6 +106,7 @@ async def create(
         is_trusted_proxy=is_trusted_proxy,
         role="owner" if is_owner else "member",
         may_share_boards=may_share_boards,
+        valid_until=None if days is None else end_after(days, system_clock()),
     )
     async with registry(place) as known:
         for connection in connections or ():
@@ -127,10 +131,20 @@ async def listed(place: Place, tenant: str | None) -> list[Json]:
             "has_key": bool(path.key_sha256),
             "role": path.role,
             "may_share_boards": path.may_share_boards,
+            "valid_until": path.valid_until,
         }
         for path in result
         if tenant is None or path.tenant == tenant
     ]
+
+
+def day_of(at_ms: int) -> str:
+    """Return the day of a time since the epoch, in UTC.
+
+    >>> day_of(86_400_000)
+    '1970-01-02'
+    """
+    return datetime.fromtimestamp(at_ms / 1_000, UTC).date().isoformat()
 
 
 async def revoke(place: Place, tenant: str, name: str) -> None:

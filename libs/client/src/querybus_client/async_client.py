@@ -13,7 +13,7 @@ import httpx
 from querybus_client import operations
 from querybus_client.client import RETRIES, How, HowMany, ReadT
 from querybus_client.errors import QueryBusError, StreamBroken, Unreachable
-from querybus_client.operations import Operation, ResultT
+from querybus_client.operations import Language, Operation, ResultT
 from querybus_client.values import (
     Answer,
     Batch,
@@ -31,6 +31,7 @@ from querybus_client.values import (
 )
 from querybus_client.wire import (
     STREAM_SILENCE_SECONDS,
+    Addresses,
     Call,
     Frames,
     bearer,
@@ -44,12 +45,19 @@ class AsyncClient:
     """A gateway at `url`, as the owner of `key` sees it."""
 
     def __init__(
-        self, url: str, key: str, *, retries: int = RETRIES, transport: httpx.AsyncBaseTransport | None = None
+        self,
+        url: str | Sequence[str],
+        key: str,
+        *,
+        retries: int = RETRIES,
+        transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        """`retries` are further attempts after the first. `transport` replaces the network, for tests and proxies."""
+        """`url` may be several addresses of the same gateways: where one is away the next is asked. `retries` are further
+        attempts after the first. `transport` replaces the network, for tests and proxies.
+        """
         self._retries = retries
-        headers = bearer(key)
-        self._http = httpx.AsyncClient(base_url=url.rstrip("/"), headers=headers, transport=transport)
+        self._addresses = Addresses(url)
+        self._http = httpx.AsyncClient(headers=bearer(key), transport=transport)
 
     async def __aenter__(self) -> Self:
         return self
@@ -174,7 +182,7 @@ class AsyncClient:
     ) -> AsyncGenerator[bytes]:
         """Give the whole result as bytes; raises StreamBroken where it was cut."""
         try:
-            async with self._http.stream(**operations.export(query_id, how).parts()) as response:
+            async with self._http.stream(**operations.export(query_id, how).parts(self._addresses.current)) as response:
                 if not response.is_success:
                     raise refusal(response.status_code, response.headers, await response.aread())
                 async for chunk in response.aiter_bytes():
@@ -246,6 +254,38 @@ class AsyncClient:
         """Return the caller's connections."""
         return await self._run(operations.connections())
 
+    async def catalog(self, connection: str, *, language: Language = "en") -> Json:
+        """Return what stands in a connection, as this reader may see it."""
+        return await self._run(operations.catalog(connection, language))
+
+    async def definitions(self, connection: str, *, language: Language = "en") -> Json:
+        """Return what the words of a connection's owner mean."""
+        return await self._run(operations.definitions(connection, language))
+
+    async def suggestions(self, connection: str, *, language: Language = "en") -> Json:
+        """Return what can be asked of a connection."""
+        return await self._run(operations.suggestions(connection, language))
+
+    async def knowledge(self, connection: str) -> Json:
+        """Return what was taught about a connection."""
+        return await self._run(operations.knowledge(connection))
+
+    async def teach(self, connection: str, entries: Json) -> Json:
+        """Teach `pairs`, `terms`, `synonyms`, `instructions` or `definitions`; for analysts. Invalid says which do not fit."""
+        return await self._run(operations.teach(connection, entries))
+
+    async def preferences(self) -> Json:
+        """Return what counts where a question says nothing."""
+        return await self._run(operations.preferences())
+
+    async def prefer(self, changes: Json) -> Json:
+        """Say what counts where a question says nothing; a null takes it back."""
+        return await self._run(operations.prefer(changes))
+
+    async def thread_events(self, thread_id: str, *, after: int = 0) -> Json:
+        """Return the events of a thread behind a sequence, of all its queries."""
+        return await self._run(operations.thread_events(thread_id, after))
+
     async def _run(self, operation: Operation[ResultT]) -> ResultT:
         try:
             call = next(operation)
@@ -268,20 +308,26 @@ class AsyncClient:
             await asyncio.sleep(pause)
 
     async def _once(self, call: Call, read: Callable[[httpx.Response], ReadT]) -> ReadT:
+        address = self._addresses.current
         try:
-            response = await self._http.request(**call.parts())
-        except httpx.TransportError as error:
-            raise Unreachable(f"{call.method} {call.path}: {type(error).__name__}: {error}") from error
-        if not response.is_success:
-            raise refusal(response.status_code, response.headers, response.content)
+            try:
+                response = await self._http.request(**call.parts(address))
+            except httpx.TransportError as error:
+                raise Unreachable(f"{call.method} {call.path}: {type(error).__name__}: {error}") from error
+            if not response.is_success:
+                raise refusal(response.status_code, response.headers, response.content)
+        except QueryBusError as error:
+            self._addresses.leave(address, error)
+            raise
         return read(response)
 
     async def _stream(self, call: Call, after: int) -> AsyncGenerator[Event]:
         attempt = 0
         while True:
             attempt += 1
+            address = self._addresses.current
             try:
-                async with aclosing(self._events(operations.behind(call, after))) as events:
+                async with aclosing(self._events(operations.behind(call, after), address)) as events:
                     async for event in events:
                         attempt = 0
                         after = after if event.sequence is None else event.sequence
@@ -291,6 +337,7 @@ class AsyncClient:
                 error: QueryBusError = Unreachable("the stream ended early")
             except QueryBusError as trouble:
                 error = trouble
+            self._addresses.leave(address, error)
             pause = pause_seconds(error, max(1, attempt))
             if pause is None:
                 raise error
@@ -298,10 +345,10 @@ class AsyncClient:
                 raise StreamBroken(f"the stream cannot be taken up again: {error}", after) from error
             await asyncio.sleep(pause)
 
-    async def _events(self, call: Call) -> AsyncGenerator[Event]:
+    async def _events(self, call: Call, address: str) -> AsyncGenerator[Event]:
         frames = Frames()
         try:
-            async with self._http.stream(**call.parts(silence_seconds=STREAM_SILENCE_SECONDS)) as response:
+            async with self._http.stream(**call.parts(address, silence_seconds=STREAM_SILENCE_SECONDS)) as response:
                 if not response.is_success:
                     raise refusal(response.status_code, response.headers, await response.aread())
                 async for chunk in response.aiter_bytes():

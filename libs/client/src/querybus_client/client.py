@@ -16,7 +16,7 @@ import httpx
 
 from querybus_client import operations
 from querybus_client.errors import QueryBusError, StreamBroken, Unreachable
-from querybus_client.operations import Operation, OperationName, ResultT
+from querybus_client.operations import Language, Operation, OperationName, ResultT
 from querybus_client.values import (
     Answer,
     Batch,
@@ -34,6 +34,7 @@ from querybus_client.values import (
 )
 from querybus_client.wire import (
     STREAM_SILENCE_SECONDS,
+    Addresses,
     Call,
     Frames,
     bearer,
@@ -72,12 +73,19 @@ class Client:
     """A gateway at `url`, as the owner of `key` sees it."""
 
     def __init__(
-        self, url: str, key: str, *, retries: int = RETRIES, transport: httpx.BaseTransport | None = None
+        self,
+        url: str | Sequence[str],
+        key: str,
+        *,
+        retries: int = RETRIES,
+        transport: httpx.BaseTransport | None = None,
     ) -> None:
-        """`retries` are further attempts after the first. `transport` replaces the network, for tests and proxies."""
+        """`url` may be several addresses of the same gateways: where one is away the next is asked. `retries` are further
+        attempts after the first. `transport` replaces the network, for tests and proxies.
+        """
         self._retries = retries
-        headers = bearer(key)
-        self._http = httpx.Client(base_url=url.rstrip("/"), headers=headers, transport=transport)
+        self._addresses = Addresses(url)
+        self._http = httpx.Client(headers=bearer(key), transport=transport)
 
     def __enter__(self) -> Self:
         return self
@@ -194,7 +202,7 @@ class Client:
     ) -> Iterator[bytes]:
         """Give the whole result as bytes; raises StreamBroken where it was cut."""
         try:
-            with self._http.stream(**operations.export(query_id, how).parts()) as response:
+            with self._http.stream(**operations.export(query_id, how).parts(self._addresses.current)) as response:
                 if not response.is_success:
                     raise refusal(response.status_code, response.headers, response.read())
                 yield from response.iter_bytes()
@@ -261,6 +269,38 @@ class Client:
         """Return the caller's connections."""
         return self._run(operations.connections())
 
+    def catalog(self, connection: str, *, language: Language = "en") -> Json:
+        """Return what stands in a connection, as this reader may see it."""
+        return self._run(operations.catalog(connection, language))
+
+    def definitions(self, connection: str, *, language: Language = "en") -> Json:
+        """Return what the words of a connection's owner mean."""
+        return self._run(operations.definitions(connection, language))
+
+    def suggestions(self, connection: str, *, language: Language = "en") -> Json:
+        """Return what can be asked of a connection."""
+        return self._run(operations.suggestions(connection, language))
+
+    def knowledge(self, connection: str) -> Json:
+        """Return what was taught about a connection."""
+        return self._run(operations.knowledge(connection))
+
+    def teach(self, connection: str, entries: Json) -> Json:
+        """Teach `pairs`, `terms`, `synonyms`, `instructions` or `definitions`; for analysts. Invalid says which do not fit."""
+        return self._run(operations.teach(connection, entries))
+
+    def preferences(self) -> Json:
+        """Return what counts where a question says nothing."""
+        return self._run(operations.preferences())
+
+    def prefer(self, changes: Json) -> Json:
+        """Say what counts where a question says nothing; a null takes it back."""
+        return self._run(operations.prefer(changes))
+
+    def thread_events(self, thread_id: str, *, after: int = 0) -> Json:
+        """Return the events of a thread behind a sequence, of all its queries."""
+        return self._run(operations.thread_events(thread_id, after))
+
     def _run(self, operation: Operation[ResultT]) -> ResultT:
         try:
             call = next(operation)
@@ -283,20 +323,26 @@ class Client:
             time.sleep(pause)
 
     def _once(self, call: Call, read: Callable[[httpx.Response], ReadT]) -> ReadT:
+        address = self._addresses.current
         try:
-            response = self._http.request(**call.parts())
-        except httpx.TransportError as error:
-            raise Unreachable(f"{call.method} {call.path}: {type(error).__name__}: {error}") from error
-        if not response.is_success:
-            raise refusal(response.status_code, response.headers, response.content)
+            try:
+                response = self._http.request(**call.parts(address))
+            except httpx.TransportError as error:
+                raise Unreachable(f"{call.method} {call.path}: {type(error).__name__}: {error}") from error
+            if not response.is_success:
+                raise refusal(response.status_code, response.headers, response.content)
+        except QueryBusError as error:
+            self._addresses.leave(address, error)
+            raise
         return read(response)
 
     def _stream(self, call: Call, after: int) -> Iterator[Event]:
         attempt = 0
         while True:
             attempt += 1
+            address = self._addresses.current
             try:
-                for event in self._events(operations.behind(call, after)):
+                for event in self._events(operations.behind(call, after), address):
                     attempt = 0
                     after = after if event.sequence is None else event.sequence
                     yield event
@@ -305,6 +351,7 @@ class Client:
                 error: QueryBusError = Unreachable("the stream ended early")
             except QueryBusError as trouble:
                 error = trouble
+            self._addresses.leave(address, error)
             pause = pause_seconds(error, max(1, attempt))
             if pause is None:
                 raise error
@@ -312,10 +359,10 @@ class Client:
                 raise StreamBroken(f"the stream cannot be taken up again: {error}", after) from error
             time.sleep(pause)
 
-    def _events(self, call: Call) -> Iterator[Event]:
+    def _events(self, call: Call, address: str) -> Iterator[Event]:
         frames = Frames()
         try:
-            with self._http.stream(**call.parts(silence_seconds=STREAM_SILENCE_SECONDS)) as response:
+            with self._http.stream(**call.parts(address, silence_seconds=STREAM_SILENCE_SECONDS)) as response:
                 if not response.is_success:
                     raise refusal(response.status_code, response.headers, response.read())
                 for chunk in response.iter_bytes():

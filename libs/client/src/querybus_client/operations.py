@@ -35,6 +35,7 @@ GRACE_SECONDS: Final = 15.0
 DEADLINE_SECONDS: Final = 60.0
 THREADS_AT_ONCE: Final = 50
 
+Language = Literal["en", "zh"]
 OperationName = Literal["ask", "generate", "run", "validate", "explain"]
 ResultT = TypeVar("ResultT")
 Operation = Generator[Call, Json, ResultT]
@@ -236,6 +237,46 @@ def connections() -> Operation[tuple[Json, ...]]:
     """Return the caller's connections, as the gateway describes them."""
     result = yield Call("GET", "/v1/connections")
     return tuple(result["connections"])
+
+
+def catalog(connection: str, language: Language) -> Operation[Json]:
+    """Return what stands in a connection, as its reader may see it."""
+    return (yield Call("GET", f"/v1/connections/{_part(connection)}/catalog", query={"language": language}))
+
+
+def definitions(connection: str, language: Language) -> Operation[Json]:
+    """Return what the words of a connection's owner mean."""
+    return (yield Call("GET", f"/v1/connections/{_part(connection)}/definitions", query={"language": language}))
+
+
+def suggestions(connection: str, language: Language) -> Operation[Json]:
+    """Return what can be asked of a connection."""
+    return (yield Call("GET", f"/v1/connections/{_part(connection)}/suggestions", query={"language": language}))
+
+
+def knowledge(connection: str) -> Operation[Json]:
+    """Return what was taught about a connection."""
+    return (yield Call("GET", f"/v1/connections/{_part(connection)}/knowledge"))
+
+
+def teach(connection: str, entries: Json) -> Operation[Json]:
+    """Teach pairs, terms, synonyms, instructions or definitions."""
+    return (yield Call("POST", f"/v1/connections/{_part(connection)}/knowledge", dict(entries)))
+
+
+def preferences() -> Operation[Json]:
+    """Return what counts where a question says nothing."""
+    return (yield Call("GET", "/v1/preferences"))
+
+
+def prefer(changes: Json) -> Operation[Json]:
+    """Say what counts where a question says nothing."""
+    return (yield Call("PUT", "/v1/preferences", dict(changes)))
+
+
+def thread_events(thread_id: str, after: int) -> Operation[Json]:
+    """Return the events of a thread behind a sequence, of all its queries."""
+    return (yield Call("GET", f"/v1/threads/{_part(thread_id)}/events", query={"after": after}))
 
 
 def query_events(query_id: str, *, cancel_on_disconnect: bool = False) -> Call:

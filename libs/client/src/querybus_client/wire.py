@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
@@ -25,7 +25,8 @@ RETRY_SECONDS: Final = 0.25
 RETRY_SECONDS_MAX: Final = 10.0
 FRAME_BYTES_MAX: Final = 16_777_216
 
-_AGAIN: Final = frozenset({429, 502, 503, 504})
+_AWAY: Final = frozenset({502, 503, 504})
+_AGAIN: Final = _AWAY | {429}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +45,43 @@ class Call:
         """Whether it may be sent again although an earlier copy may have arrived."""
         return self.method == "GET" or "Idempotency-Key" in self.headers
 
-    def parts(self, *, silence_seconds: float = READ_SECONDS) -> dict[str, Any]:
+    def parts(self, address: str, *, silence_seconds: float = READ_SECONDS) -> dict[str, Any]:
         """Return the arguments of httpx's `request` and `stream`."""
         headers = dict(self.headers)
         if self.wait_seconds:
             headers["Prefer"] = f"wait={self.wait_seconds}"
-        result: dict[str, Any] = {"method": self.method, "url": self.path, "params": self.query, "headers": headers}
+        result: dict[str, Any] = {
+            "method": self.method,
+            "url": address + self.path,
+            "params": self.query,
+            "headers": headers,
+        }
         if self.body is not None:
             result["content"] = json.dumps(self.body, ensure_ascii=False).encode()
             headers["Content-Type"] = "application/json"
         result["timeout"] = httpx.Timeout(silence_seconds + self.wait_seconds, connect=CONNECT_SECONDS)
         return result
+
+
+class Addresses:
+    """The gateways that are asked, one at a time: the next one where one is not there."""
+
+    def __init__(self, url: str | Sequence[str]) -> None:
+        """Raises ValueError where there is none."""
+        self._urls = tuple(text.rstrip("/") for text in ([url] if isinstance(url, str) else url))
+        if not self._urls:
+            raise ValueError("the address of a gateway is needed")
+        self._place = 0
+
+    @property
+    def current(self) -> str:
+        return self._urls[self._place]
+
+    def leave(self, address: str, error: QueryBusError) -> None:
+        """Go on with the next gateway, where this one was not there; several callers leave it once."""
+        is_away = isinstance(error, Unreachable) or (isinstance(error, Refused) and error.status in _AWAY)
+        if is_away and address == self.current:
+            self._place = (self._place + 1) % len(self._urls)
 
 
 def bearer(key: str) -> dict[str, str]:

@@ -130,7 +130,7 @@ def stores(settings: Settings, broker: BusBroker, *, clock: Clock, tracing: Trac
         events=FencedEvents(broker, clock=clock, tracing=tracing),
         answers=StoredAnswers(broker, clock=clock),
         dead_letters=DeadLetters(broker, clock=clock),
-        credentials=CredentialStore(broker, follow=True),
+        credentials=CredentialStore(broker, follow=True, clock=clock),
         connections=ConnectionStore(broker),
         catalogs=CatalogStore(broker),
         preferences=PreferenceStore(broker, follow=True),
@@ -232,7 +232,7 @@ def use_cases_of(
             AskedQuestions(Endings(broker), kept.quality, clock=clock),
             Evaluations(queries, results, kept.quality, names, clock=clock, random_bits=system_random_bits),
             PersonalColumns(names, kept.connections, kept.catalogs),
-            Keys(kept.credentials, names),
+            Keys(kept.credentials, names, clock=clock),
         ),
     )
 

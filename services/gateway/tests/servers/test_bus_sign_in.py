@@ -14,6 +14,7 @@ from querybus.bus.connection import BusRefused, Held, connect, reach
 from querybus.bus.stores.buckets import CredentialStore
 from querybus.core.credential import Credential, key_hash, key_text
 from querybus.core.subjects import StageName
+from querybus.ops.clock import system_clock
 
 from .stack_of_tests import ApiStack
 
@@ -135,3 +136,31 @@ async def test_a_record_without_a_key_lets_nobody_in(stack: ApiStack) -> None:
     await (await registry(stack)).put(Credential(name="empty", tenant="acme", user="ann"))
     with pytest.raises(BusRefused):
         await connect(stack.bus.url, "acme.empty", "qb.acme.empty.")
+
+
+async def test_who_asks_over_the_bus_learns_who_it_is_and_where_its_answers_come(stack: ApiStack) -> None:
+    async with stack.client("acme", "lab") as client:
+        said = await client.call("me", {})
+    assert (said["user"], said["audience"], said["answers"]) == (
+        "bob",
+        "analyst",
+        "querybus.v1.answer.acme.bob.analyst.*",
+    )
+
+
+async def test_a_key_whose_end_has_come_is_let_in_at_no_api_and_its_connection_ends(stack: ApiStack) -> None:
+    key = key_text("acme", "brief", "first")
+    end = system_clock() + 2_000
+    await (await registry(stack)).put(
+        Credential(name="brief", tenant="acme", user="ann", key_sha256=key_hash(key), valid_until=end)
+    )
+    connection = await came_in(stack, "brief", key)
+    async with stack.http() as http:
+        headers = {"Authorization": f"Bearer {key}"}
+        assert (await http.get("/v1/me", headers=headers)).json()["expires_at"] == end
+        await ended(connection)
+        await asyncio.sleep(max(0, end - system_clock()) / 1_000)
+        assert (await http.get("/v1/me", headers=headers)).status_code == 401
+    with pytest.raises(BusRefused):
+        await came_in(stack, "brief", key)
+    await connection.close()

@@ -96,6 +96,19 @@ async def test_a_browser_that_has_seen_the_end_gets_204(stack: ApiStack) -> None
             assert reply.status_code == status
 
 
+async def test_a_ticket_opens_the_events_of_its_batch_and_nothing_else(stack: ApiStack) -> None:
+    items = {"items": [{"id": "a", "question": "How many?", "connection": "shop"}]}
+    async with stack.http() as http, httpx.AsyncClient(base_url=stack.address, timeout=30) as nobody, stack.stages():
+        batch, other = [(await http.post("/v1/batches", json=items)).json()["id"] for _ in range(2)]
+        ticket = (await http.post(f"/v1/batches/{batch}/ticket")).json()["ticket"]
+        reply = await nobody.get(f"/v1/batches/{batch}/events", params={"ticket": ticket})
+        assert reply.text.count("event: finished") == 1
+        assert (await nobody.get(f"/v1/batches/{other}/events", params={"ticket": ticket})).status_code == 401
+        assert (await nobody.get(f"/v1/batches/{batch}", params={"ticket": ticket})).status_code in (401, 422)
+    async with stack.http("other") as stranger:
+        assert (await stranger.post(f"/v1/batches/{batch}/ticket")).status_code == 404
+
+
 async def test_a_ticket_opens_the_events_of_its_query_and_nothing_else(stack: ApiStack) -> None:
     async with stack.http() as http, httpx.AsyncClient(base_url=stack.address, timeout=40) as nobody:
         query, other = [await asked(stack, http) for _ in range(2)]

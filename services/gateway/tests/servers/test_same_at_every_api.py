@@ -629,6 +629,13 @@ async def test_exports_over_http_and_grpc(stack: ApiStack) -> None:
             whole = (await http.get(f"/v1/queries/{query}/export?format={name}")).content
             request = v1.ExportResultRequest(query_id=query, format=f"EXPORT_FORMAT_{name.upper()}")
             assert b"".join([event.data async for event in caller.stream("ExportResult", request)]) == whole
+            rest = await http.get(f"/v1/queries/{query}/export?format={name}&first_row=201")
+            if name in ("csv", "jsonl"):
+                # What broke off after 200 rows is whole with what follows them.
+                lines = whole.splitlines(keepends=True)
+                assert b"".join(lines[: len(lines) - 50]) + rest.content == whole
+            else:
+                assert (rest.status_code, rest.json()["code"]) == (422, "invalid")
         unknown = v1.ExportResultRequest(query_id=query, format=99)  # pyright: ignore[reportArgumentType]
         with pytest.raises(Refusal) as caught:
             _ = [event async for event in caller.stream("ExportResult", unknown)]

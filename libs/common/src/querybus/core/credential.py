@@ -37,6 +37,10 @@ class Credential(BaseModel):
     expires_at: int | None = Field(
         default=None, description="of a caller with a short-lived token: until when, in ms since the epoch"
     )
+    valid_until: int | None = Field(
+        default=None,
+        description="of a key: the end, in ms since the epoch, from which on it is as if revoked; null: none",
+    )
     is_trusted_proxy: bool = Field(default=False, description="whose header of the person it asks for is believed")
     role: Role = Field(default="member", description="an `owner` sees what the tenant's people asked, and makes keys")
     may_share_boards: bool = Field(default=False, description="whether its boards may be opened by the tenant's others")
@@ -51,6 +55,12 @@ class Credential(BaseModel):
     def shares_boards(self) -> bool:
         """Whether others of its tenant may be let open its boards."""
         return self.may_share_boards or self.is_owner
+
+    @property
+    def ends_at(self) -> int | None:
+        """When it stops to let anybody in, in ms since the epoch: by its token's end or by its key's."""
+        ends = [end for end in (self.expires_at, self.valid_until) if end is not None]
+        return min(ends, default=None)
 
     def of_person(self, user: str) -> Credential:
         """Return it as used for a person; what it may do as itself it may not do in the name of somebody else."""
@@ -80,6 +90,11 @@ def key_name(key: str) -> KeyName | None:
     if len(parts) != 4 or parts[0] != "qb" or not (is_token(parts[1]) and is_token(parts[2]) and parts[3]):
         return None
     return KeyName(parts[1], parts[2])
+
+
+def end_after(days: int, now_ms: int) -> int:
+    """Return when a key ends that is made now for so many days, in ms since the epoch."""
+    return now_ms + days * 86_400_000
 
 
 def key_hash(key: str) -> str:

@@ -189,6 +189,11 @@ def answer_subject(tenant: str, user: str, audience: str, query: str) -> str:
     return f"{ROOT}.answer.{_safe(tenant, user, audience, query)}"
 
 
+def answer_filter(tenant: str, user: str, audience: str) -> str:
+    """Return the filter of a person's final answers, as one of its audiences receives them."""
+    return f"{ROOT}.answer.{_safe(tenant, user, audience)}.*"
+
+
 def every_answer_filter(tenant: str, user: str, query: str) -> str:
     """Return the filter of a query's answers, whoever reads them: what an erasure removes."""
     return f"{ROOT}.answer.{_safe(tenant, user)}.*.{_safe(query)}"

@@ -93,7 +93,9 @@ class BusTokens:
         """Return the answer that lets this credential in, with its own rights and nothing beyond them."""
         outsider = outsider_of(credential)
         rights = outside_rights(outsider)
+        ends = {} if credential.valid_until is None else {"exp": credential.valid_until // 1_000}
         user = {
+            **ends,
             "aud": account_of(outsider.tenant),
             "name": connection_name(credential),
             "sub": request.connection,

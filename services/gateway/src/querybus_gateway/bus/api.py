@@ -256,6 +256,7 @@ VERBS: Final[dict[str, Verb]] = {
     "page": Verb(PageCall, _page),
     "chart": Verb(ChartCall, _chart),
     "feedback": Verb(bus_knowledge.FeedbackCall, bus_knowledge.feedback),
+    "me": Verb(bus_connections.ConnectionsCall, bus_connections.who),
     "connections": Verb(bus_connections.ConnectionsCall, bus_connections.connections),
     "catalog": Verb(bus_connections.CatalogCall, bus_connections.catalog),
     "definitions": Verb(bus_connections.CatalogCall, bus_connections.definitions),

@@ -1,4 +1,4 @@
-"""The bus API's verbs about what can be asked about: `connections`, `catalog`, `definitions` and `suggestions`."""
+"""The bus API's verbs about who asks and what can be asked about: `me`, `connections`, `catalog`, `definitions` and `suggestions`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from querybus.core.credential import Credential
 from querybus_gateway.problems import Problem
 from querybus_gateway.public.redaction import Json
 from querybus_gateway.use_cases.bundle import UseCases
+from querybus_gateway.use_cases.sign_in import me
 
 
 class ConnectionsCall(BaseModel):
-    """The caller's connections."""
+    """The caller, or its connections."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -24,6 +25,10 @@ class CatalogCall(BaseModel):
 
     connection: str = Field(max_length=200)
     language: Language = "en"
+
+
+async def who(_: ConnectionsCall, credential: Credential, __: UseCases) -> Json | Problem:
+    return me(credential)
 
 
 async def connections(_: ConnectionsCall, credential: Credential, use_cases: UseCases) -> Json | Problem:

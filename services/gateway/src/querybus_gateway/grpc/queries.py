@@ -40,7 +40,7 @@ from querybus_gateway.use_cases.followups.confirm import ConfirmRequest
 from querybus_gateway.use_cases.followups.refine import refine as refine_query
 from querybus_gateway.use_cases.knowledge import FeedbackRequest
 from querybus_gateway.use_cases.resources import Reply
-from querybus_gateway.use_cases.results.export import Format, export_stream, too_long
+from querybus_gateway.use_cases.results.export import Format, export_stream, refusal_of
 from querybus_gateway.use_cases.results.pages import PageGone
 from querybus_gateway.v1 import query_service_pb2 as v1
 
@@ -224,7 +224,7 @@ async def export_result(request: v1.ExportResultRequest, call: GrpcCall) -> Asyn
     if isinstance(how, Problem) or isinstance(result, Problem):
         yield cast("Problem", result)
         return
-    if (refused := too_long(result, how)) is not None:
+    if (refused := refusal_of(result, how, 1)) is not None:
         yield refused
         return
     try:

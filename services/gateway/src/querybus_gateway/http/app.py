@@ -140,6 +140,10 @@ def api_of(path: str) -> str:
     return next((api for start, api in _API_PATHS if path.startswith(start)), "http")
 
 
+_UNCACHED: Final = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
+"""Of every answer that does not say otherwise: what somebody was answered is in no cache, and is what it says it is."""
+
+
 class Marked:
     """Gives each request an id and a span, writes both onto its answer, and counts it."""
 
@@ -179,8 +183,10 @@ class Marked:
             async def marked(message: Message) -> None:
                 if message["type"] == "http.response.start":
                     self._use_cases.count(api_of(scope["path"]), message["status"])
+                    own = message.get("headers", ())
                     message["headers"] = [
-                        *message.get("headers", ()),
+                        *own,
+                        *(item for item in _UNCACHED if all(item[0] != name for name, _ in own)),
                         (b"x-request-id", called.encode()),
                         (b"x-trace-id", trace_id.encode()),
                         (b"traceparent", parent),

@@ -22,10 +22,12 @@ from querybus_gateway.http.request import (
     Caller,
     JsonResponse,
     NothingFollowsError,
+    Ticket,
     UseCasesOf,
     after_event,
     answered,
     body_of,
+    caller_of,
     gives,
     problem_response,
     streams,
@@ -86,10 +88,14 @@ class _Stream:
     after: int
 
 
+async def _reader(request: Request, use_cases: UseCasesOf, batch_id: str, ticket: Ticket = "") -> Credential:
+    return await caller_of(request, use_cases, ticket=ticket, query_id=batch_id)
+
+
 async def _stream_of(
     use_cases: UseCasesOf,
     batch_id: str,
-    credential: Caller,
+    credential: Annotated[Credential, Depends(_reader)],
     after: Annotated[int, Depends(after_event)],
 ) -> _Stream:
     problem = await use_cases.batches.open_stream(batch_id, credential)

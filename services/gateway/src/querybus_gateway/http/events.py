@@ -17,6 +17,7 @@ from querybus_gateway.http.request import (
     LAST_EVENT_HEADER,
     NOTHING_FOLLOWS,
     NothingFollowsError,
+    Ticket,
     UseCasesOf,
     after_event,
     caller_of,
@@ -36,9 +37,7 @@ async def _reader(
     request: Request,
     use_cases: UseCasesOf,
     query_id: str,
-    ticket: Annotated[
-        str, Query(description="instead of a key: for browsers, whose EventSource sends no header", max_length=4_096)
-    ] = "",
+    ticket: Ticket = "",
 ) -> Credential:
     return await caller_of(request, use_cases, ticket=ticket, query_id=query_id)
 

@@ -16,7 +16,7 @@ from querybus_gateway.access.page_token import TOKEN_LENGTH_MAX
 from querybus_gateway.http.request import Caller, JsonResponse, UseCasesOf, files, gives, problem_response
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.public.answer import PageView
-from querybus_gateway.use_cases.results.export import MEDIA_TYPES, Format, export_stream, file_name, too_long
+from querybus_gateway.use_cases.results.export import MEDIA_TYPES, Format, export_stream, file_name, refusal_of
 from querybus_gateway.use_cases.results.pages import PAGE_SIZE_MAX
 
 router = APIRouter(prefix="/v1/queries", tags=["results"])
@@ -54,6 +54,9 @@ async def export(
     credential: Caller,
     how: Annotated[Format, Query(alias="format")] = Format.CSV,
     bom: Annotated[bool, Query(description="begin CSV with a byte order mark, for older spreadsheets")] = False,
+    first_row: Annotated[
+        int, Query(ge=1, description="go on with this row where a file broke off: CSV without its head, or JSON lines")
+    ] = 1,
 ) -> Response:
     """Stream the whole result as CSV, JSON lines, an Arrow stream, Parquet or a spreadsheet.
 
@@ -62,7 +65,7 @@ async def export(
     result = await use_cases.results.export(query_id, credential)
     if isinstance(result, Problem):
         return problem_response(request, result)
-    if (refused := too_long(result, how)) is not None:
+    if (refused := refusal_of(result, how, first_row)) is not None:
         return problem_response(request, refused)
     named = quote(file_name(result.question, result.query_id, how))
     headers = {
@@ -70,4 +73,6 @@ async def export(
         "Querybus-Rows": str(result.answer.row_count),
         **({"Querybus-Truncated": "true"} if result.answer.truncated else {}),
     }
-    return StreamingResponse(export_stream(result, how, bom=bom), media_type=MEDIA_TYPES[how], headers=headers)
+    return StreamingResponse(
+        export_stream(result, how, bom=bom, first_row=first_row), media_type=MEDIA_TYPES[how], headers=headers
+    )

@@ -241,6 +241,9 @@ def links_base(request: Request) -> str:
     return str(request.app.state.public_url or request.base_url).rstrip("/")
 
 
+Ticket = Annotated[
+    str, Query(description="instead of a key: for browsers, whose EventSource sends no header", max_length=4_096)
+]
 UseCasesOf = Annotated[UseCases, Depends(_use_cases)]
 """A parameter of this type gets the use cases."""
 Caller = Annotated[Credential, Depends(_caller)]

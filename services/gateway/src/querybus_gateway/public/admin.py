@@ -128,6 +128,7 @@ class KeyView(View):
     is_trusted_proxy: bool
     may_share_boards: bool
     made_by: str
+    valid_until: int | None = Field(description="when it ends, in ms since the epoch; null: no end")
     rows_max: int
     deadline_seconds_max: float
     has_key: bool

@@ -271,7 +271,10 @@ class MeView(View):
     may_run_sql: bool
     is_owner: bool
     may_share_boards: bool
-    expires_at: int | None = Field(description="of a short-lived token: until when, in ms since the epoch")
+    expires_at: int | None = Field(
+        description="until when its token or key lets it in, in ms since the epoch; null: no end"
+    )
+    answers: str = Field(description="the subject of the bus at which its answers come")
     deadline_seconds_max: float
     rows_max: int
 

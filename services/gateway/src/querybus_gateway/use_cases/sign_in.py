@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from querybus.bus.log.publish import BusTrouble
 from querybus.core.credential import TOKEN_CREDENTIAL, Credential
 from querybus.core.envelope import Audience
-from querybus.core.subjects import token
+from querybus.core.subjects import answer_filter, token
 from querybus.ops.clock import Clock, RandomBits
 from querybus_gateway.access.session_token import (
     CODE_MINUTES,
@@ -166,7 +166,7 @@ class SignIn:
         connections: tuple[str, ...] | None,
         token_id: str = "",
     ) -> Json | Problem:
-        expires_at = min(self._clock() + minutes * 60_000, of.expires_at or MS_MAX)
+        expires_at = min(self._clock() + minutes * 60_000, of.ends_at or MS_MAX)
         made = SessionToken(
             kind=kind,
             id=token_id or f"{self._random_bits(128):032x}",
@@ -195,10 +195,15 @@ def me(caller: Credential) -> Json:
         "may_run_sql": caller.audience == "analyst",
         "is_owner": caller.is_owner,
         "may_share_boards": caller.shares_boards,
-        "expires_at": caller.expires_at,
+        "expires_at": caller.ends_at,
+        "answers": _answers_of(caller),
         "deadline_seconds_max": caller.caps.deadline_seconds,
         "rows_max": caller.caps.rows_max,
     }
+
+
+def _answers_of(caller: Credential) -> str:
+    return answer_filter(token(caller.tenant), token(caller.user), caller.audience)
 
 
 def _refusal(request: TokenRequest, caller: Credential) -> Problem | None:

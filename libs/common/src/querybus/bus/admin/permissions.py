@@ -20,7 +20,7 @@ from typing import Final
 
 from querybus.core.envelope import Audience
 from querybus.core.ids import is_id
-from querybus.core.subjects import ROOT, WRITES, StageName, event_filter, is_token
+from querybus.core.subjects import ROOT, WRITES, StageName, answer_filter, event_filter, is_token
 from querybus.core.topology import (
     ADVISORIES,
     ANSWERS,
@@ -194,7 +194,7 @@ def outside_rights(outsider: Outsider) -> Rights:
         ),
         (
             f"{outsider.inbox}.>",
-            f"{ROOT}.answer.{outsider.tenant}.{outsider.user}.{outsider.audience}.*",
+            answer_filter(outsider.tenant, outsider.user, outsider.audience),
             f"{ROOT}.progress.{outsider.tenant}.{outsider.user}.{outsider.audience}.*",
         ),
     )

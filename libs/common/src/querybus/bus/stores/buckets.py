@@ -20,6 +20,7 @@ from querybus.core.credential import Credential
 from querybus.core.policy import Connection
 from querybus.core.subjects import token
 from querybus.core.topology import CONNECTIONS, CREDENTIALS, LIMITS, WRITES
+from querybus.ops.clock import Clock, system_clock
 
 CREDENTIAL_TRUST_SECONDS: Final = 5.0
 
@@ -78,11 +79,12 @@ class CredentialStore:
     """The gateway's registry of hashed keys; no other service may read it.
 
     `follow` as for catalogs; a credential that was taken away is then known as soon as that is received, and after
-    CREDENTIAL_TRUST_SECONDS at the latest.
+    CREDENTIAL_TRUST_SECONDS at the latest. One whose end has come is not there any more for whoever asks for it by name.
     """
 
-    def __init__(self, holder: Connected, *, follow: bool = False) -> None:
+    def __init__(self, holder: Connected, *, follow: bool = False, clock: Clock = system_clock) -> None:
         self.name = "credentials"
+        self._clock = clock
         self._holder = holder
         self._follow = follow
         self._watch = Watch(holder, CREDENTIALS, "*.*", trust_seconds=CREDENTIAL_TRUST_SECONDS)
@@ -100,7 +102,11 @@ class CredentialStore:
         return None
 
     async def get(self, tenant: str, credential: str) -> Credential | None:
-        """Return the credential, or None; raises BusTrouble."""
+        """Return the credential, or None where there is none or its end has come; raises BusTrouble."""
+        result = await self._known(tenant, credential)
+        return None if result is None or 0 < (result.valid_until or 0) <= self._clock() else result
+
+    async def _known(self, tenant: str, credential: str) -> Credential | None:
         key = f"{token(tenant)}.{token(credential)}"
         if key in self._cached and self._watch.trusts(key):
             return self._cached[key]
@@ -121,7 +127,7 @@ class CredentialStore:
 
     async def remove(self, tenant: str, credential: str) -> bool:
         """Remove the credential of that tenant and name; False if there is none; raises BusTrouble."""
-        if await self.get(tenant, credential) is None:
+        if await self._known(tenant, credential) is None:
             return False
         subject = subject_of(CREDENTIALS, f"{token(tenant)}.{token(credential)}")
         await store(self._holder.connection, subject, b"", {OPERATION: "DEL"})

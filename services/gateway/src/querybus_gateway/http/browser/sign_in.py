@@ -38,6 +38,13 @@ async def sign_in(request: Request, use_cases: UseCasesOf) -> JSONResponse:
     return answered(request, await use_cases.sign_in.redeem(await body_of(request, SignInRequest)), 201)
 
 
+@router.post("/batches/{batch_id}/ticket", status_code=201, responses=gives(TicketView, 201))
+async def batch_ticket(request: Request, use_cases: UseCasesOf, batch_id: str, credential: Caller) -> JSONResponse:
+    """Make a ticket for the events of one batch, for a browser's EventSource: `/events?ticket=...`."""
+    problem = await use_cases.batches.open_stream(batch_id, credential)
+    return answered(request, problem or await use_cases.sign_in.ticket(batch_id, credential), 201)
+
+
 @router.post("/queries/{query_id}/ticket", status_code=201, responses=gives(TicketView, 201))
 async def ticket(request: Request, use_cases: UseCasesOf, query_id: str, credential: Caller) -> JSONResponse:
     """Make a ticket for the events of one query, for a browser's EventSource: `/events?ticket=...`."""

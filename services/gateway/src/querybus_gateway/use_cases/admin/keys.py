@@ -13,11 +13,12 @@ from typing import Final, Protocol
 from pydantic import BaseModel, ConfigDict, Field
 
 from querybus.bus.log.publish import BusTrouble
-from querybus.core.credential import Credential, key_hash, key_text
+from querybus.core.credential import Credential, end_after, key_hash, key_text
 from querybus.core.envelope import Audience
 from querybus.core.ids import is_id
 from querybus.core.options import OptionCaps
 from querybus.core.subjects import is_token
+from querybus.ops.clock import Clock
 from querybus.ops.log import get_log
 from querybus_gateway.problems import FieldError, Problem, ProblemCode
 from querybus_gateway.public.redaction import Json
@@ -44,6 +45,7 @@ class KeyRequest(BaseModel):
     may_share_boards: bool = False
     rows_max: int | None = Field(default=None, ge=1, description="rows of an answer, lower than the server's")
     deadline_seconds: float | None = Field(default=None, gt=0, description="of a question, lower than the server's")
+    days: int | None = Field(default=None, ge=1, le=3_650, description="after which the key ends; left out: no end")
 
 
 class Registry(Protocol):
@@ -61,9 +63,10 @@ class Registry(Protocol):
 class Keys:
     """The keys of the owner's tenant."""
 
-    def __init__(self, registry: Registry, connections: KnownNames) -> None:
+    def __init__(self, registry: Registry, connections: KnownNames, *, clock: Clock) -> None:
         self._registry = registry
         self._connections = connections
+        self._clock = clock
 
     async def listed(self, credential: Credential) -> Json | Problem:
         """Return `{keys}`, by name."""
@@ -104,6 +107,7 @@ class Keys:
                 caps=_lowest(caps, credential.caps),
                 may_share_boards=wanted.may_share_boards,
                 made_by=credential.user,
+                valid_until=None if wanted.days is None else end_after(wanted.days, self._clock()),
             )
             await self._registry.put(made)
         except BusTrouble:
@@ -160,6 +164,7 @@ def _view(item: Credential, caller: Credential) -> Json:
         "is_trusted_proxy": item.is_trusted_proxy,
         "may_share_boards": item.may_share_boards,
         "made_by": item.made_by,
+        "valid_until": item.valid_until,
         "rows_max": item.caps.rows_max,
         "deadline_seconds_max": item.caps.deadline_seconds,
         "has_key": bool(item.key_sha256),

@@ -52,23 +52,26 @@ _CELL_LENGTH_MAX: Final = 32_767
 BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
-def too_long(export: Export, how: Format) -> Problem | None:
-    """Return why a result cannot leave in this form, or None."""
+def refusal_of(export: Export, how: Format, first_row: int) -> Problem | None:
+    """Return why a result cannot leave in this form, from this row on, or None."""
+    if first_row > 1 and how not in (Format.CSV, Format.JSONL):
+        return Problem(ProblemCode.INVALID, "only csv and jsonl go on from a row: the other forms are one whole")
     if how is Format.XLSX and export.answer.row_count > XLSX_ROWS_MAX:
         return Problem(ProblemCode.TOO_LARGE, f"a spreadsheet has at most {XLSX_ROWS_MAX:,} rows; take csv or parquet")
     return None
 
 
-def export_stream(export: Export, how: Format, *, bom: bool = False) -> AsyncGenerator[bytes]:
+def export_stream(export: Export, how: Format, *, bom: bool = False, first_row: int = 1) -> AsyncGenerator[bytes]:
     """Return the bytes of the result, a chunk a page; raises PageGone where a page has gone meanwhile.
 
-    `bom` begins CSV with a byte order mark, by which older spreadsheets know that it is UTF-8.
+    `bom` begins CSV with a byte order mark, by which older spreadsheets know that it is UTF-8. CSV and JSON lines can begin
+    with a later row, counted from 1, then without a head: what follows a file that broke off.
     """
     match how:
         case Format.CSV:
-            return _csv(export, bom=bom)
+            return _csv(export, bom=bom, first_row=first_row)
         case Format.JSONL:
-            return _jsonl(export)
+            return _jsonl(export, first_row=first_row)
         case Format.ARROW:
             return _columnar(export, _arrow_writer)
         case Format.PARQUET:
@@ -77,26 +80,35 @@ def export_stream(export: Export, how: Format, *, bom: bool = False) -> AsyncGen
             return _xlsx(export)
 
 
-async def _csv(export: Export, *, bom: bool) -> AsyncGenerator[bytes]:
-    if bom:
+async def _rows(export: Export, first_row: int) -> AsyncGenerator[Sequence[Sequence[Any]]]:
+    left = first_row - 1
+    async with aclosing(export.pages()) as pages:
+        async for data in pages:
+            rows = decode_page(data)[1]
+            yield rows[left:]
+            left = max(0, left - len(rows))
+
+
+async def _csv(export: Export, *, bom: bool, first_row: int) -> AsyncGenerator[bytes]:
+    if bom and first_row == 1:
         yield BYTE_ORDER_MARK
     text = io.StringIO()
     # RFC 4180, line ends included, is what Excel's dialect writes.
     writer = csv.writer(text)
-    writer.writerow([public_column["label"] for public_column in public_columns(export.answer, export.audience)])
-    async with aclosing(export.pages()) as pages:
-        async for data in pages:
-            writer.writerows([[csv_cell(cell) for cell in row] for row in decode_page(data)[1]])
+    if first_row == 1:
+        writer.writerow([public_column["label"] for public_column in public_columns(export.answer, export.audience)])
+    async with aclosing(_rows(export, first_row)) as pages:
+        async for rows in pages:
+            writer.writerows([[csv_cell(cell) for cell in row] for row in rows])
             yield text.getvalue().encode("utf-8", "replace")
             text.seek(0)
             text.truncate()
 
 
-async def _jsonl(export: Export) -> AsyncGenerator[bytes]:
+async def _jsonl(export: Export, *, first_row: int) -> AsyncGenerator[bytes]:
     names = _names(export)
-    async with aclosing(export.pages()) as pages:
-        async for data in pages:
-            rows = decode_page(data)[1]
+    async with aclosing(_rows(export, first_row)) as pages:
+        async for rows in pages:
             lines = [json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) for row in rows]
             yield "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
 
