@@ -119,12 +119,30 @@ def _last(
     return {"end": True, **head, "truncated": truncated}, text
 
 
+_DIGITS: Final = 16
+_DUST: Final = ((15, 13), (14, 11), (13, 10))
+"""Digits to which a number is rounded, and how many of them may be needed then for the rest to be dust."""
+
+
 def plain_cell(value: object) -> object:
-    """What JSON cannot carry travels as text: bytes in hexadecimal, infinities by name."""
+    """What JSON cannot carry travels as text: bytes in hexadecimal, infinities by name. Sums of cents lose their dust."""
     if isinstance(value, bytes):
         return value.hex()
-    if isinstance(value, float) and not math.isfinite(value):
+    if isinstance(value, float):
+        return _plain_float(value)
+    return value
+
+
+def _plain_float(value: float) -> float | str:
+    if not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    # 1011954.2700000091 is a sum of cents: what only adding has made stands behind a run of zeros or nines. A number that
+    # needs its digits has no such run, and keeps them.
+    if len(repr(value)) > _DIGITS:
+        for kept, most in _DUST:
+            rounded, _, exponent = f"{value:.{kept - 1}e}".partition("e")
+            if len(rounded.strip("-").rstrip("0").replace(".", "")) <= most:
+                return float(f"{rounded}e{exponent}")
     return value
 
 
