@@ -112,6 +112,9 @@ def time_column(sketch: Sketch, place: int) -> ColumnRef | None:
     if not tables:
         return None
     result = sketch.time_columns(tables[0])
+    done = [column for column in sketch.done.values() if column in result]
+    if done:
+        return done[0]
     sketch.doubts += 0.05 * (len(result) - 1)
     return result[0]
 

@@ -22,16 +22,17 @@ from querybus_translator.language.clauses import (
     take_units,
     time_column,
 )
-from querybus_translator.language.lexicon import ADJECTIVES, Op
+from querybus_translator.language.lexicon import ADJECTIVES, Op, lexicon
 from querybus_translator.language.periods import years_before
 from querybus_translator.readers.patterns import read_patterns, read_patterns_behind
 from querybus_translator.readers.times import read_bounded_period, read_period_alone, read_ranges
 from querybus_translator.readers.values import read_bare_number, read_text, read_value
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Form, Literal, Measure, Operator
-from querybus_translator.writing.sketch import TEMPORAL, Sketch
+from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
 
 _AGGREGATED = {Op.AVERAGE: Aggregate.AVERAGE, Op.SUM: Aggregate.SUM}
+_PASSIVE = frozenset({"was", "were", "is", "are", "been", "being", "got"})
 _AGE_MAX = 120
 # "People over 40": without a column these bound an age, where there is one.
 _PLAIN_BOUNDS = frozenset({"over", "under", "above", "below"})
@@ -39,6 +40,7 @@ _PLAIN_BOUNDS = frozenset({"over", "under", "above", "below"})
 
 def read_conditions(sketch: Sketch) -> None:
     """Read every condition that its neighbours complete."""
+    _read_done(sketch)
     read_ranges(sketch)
     read_patterns_behind(sketch)
     read_patterns(sketch)
@@ -58,6 +60,35 @@ def read_conditions(sketch: Sketch) -> None:
             read_period_alone(sketch, place)
         elif node.kind is NodeKind.NUMBER:
             read_bare_number(sketch, place)
+
+
+def _read_done(sketch: Sketch) -> None:
+    """ "Invoices that were paid", "orders shipped per month": the day that a verb names is there, and time is cut by it.
+
+    A day that no row lacks says nothing more. Asked "when", denied or bounded, it is read by others.
+    """
+    if sketch.chinese or any(node.op is Op.NOT or node.text.lower().startswith("when") for node in sketch.nodes):
+        return
+    for place, node in enumerate(sketch.nodes):
+        column = sketch.column(place)
+        if column is None or sketch.taken[place] or node.text.lower() not in lexicon().verbs:
+            continue
+        if sketch.kind(column) not in TEMPORAL or not _is_done(sketch, place, column.table):
+            continue
+        sketch.take(place)
+        sketch.done[place] = column
+        if sketch.index.column(column.table, column.column).nullable:
+            sketch.conditions.append(Placed(place, Comparison(Measure(column), Operator.NOT_NULL)))
+
+
+def _is_done(sketch: Sketch, place: int, table: int) -> bool:
+    before = sketch.nodes[place - 1] if place else None
+    behind = sketch.nodes[place + 1] if place + 1 < len(sketch.nodes) else None
+    if behind is not None and sketch.table(place + 1) == table:
+        # "Paid invoices"; what is asked of their days stands otherwise.
+        return before is None or before.kind is NodeKind.STOP or before.op is Op.COUNT
+    is_passive = before is not None and (before.text.lower() in _PASSIVE or sketch.table(place - 1) == table)
+    return is_passive and (behind is None or behind.kind is NodeKind.MARK or behind.op is Op.EACH)
 
 
 def _comparison(sketch: Sketch, place: int) -> None:

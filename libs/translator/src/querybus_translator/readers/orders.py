@@ -349,7 +349,7 @@ def _by_time(sketch: Sketch, place: int) -> bool:
     columns = [column for column in columns if sketch.kind(column) in TEMPORAL]
     if column is None and not columns:
         return False
-    chosen = column or columns[0]
+    chosen = column or next((done for done in sketch.done.values() if done in columns), None) or columns[0]
     for taken in range(place, other):
         sketch.take(taken)
     sketch.groups.append((place, replace(chosen, part=unit)))

@@ -165,7 +165,8 @@ def _head(sketch: Sketch) -> None:
             ranking.grouped == column or (ranking.by and ranking.by.column == column) for ranking in sketch.rankings
         )
         pick = sketch.pick(following)
-        if column is not None and not ranked and pick is not None and not pick.with_table:
+        is_asked = following not in sketch.done and pick is not None and not pick.with_table
+        if column is not None and not ranked and is_asked:
             sketch.targets.append((place, Measure(column)))
             return
 
@@ -298,6 +299,9 @@ def _count(sketch: Sketch, place: int) -> None:
         return
     over = (Op.DISTINCT, Op.EACH, Op.SHOW)
     following = sketch.after(place, over=over)
+    if following in sketch.done:
+        # "How many paid invoices": what is paid is counted.
+        following = sketch.after(following)
     distinct = sketch.op(place) is Op.COUNT_KINDS or any(
         sketch.op(other) is Op.DISTINCT for other in range(place, (following if following is not None else place) + 1)
     )

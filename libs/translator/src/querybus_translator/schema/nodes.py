@@ -193,6 +193,8 @@ def _meant(
 ) -> list[Candidate]:
     """Return the links of a span without those that its neighbours speak against."""
     token = tokens[end - 1]
+    if end - start == 1 and token.norm in lexicon().verbs:
+        candidates = [link for link in candidates if not _is_only_done(tokens, start, link, index)]
     if end - start == 1 and any(
         phrase.op is Op.SUM
         for phrase in (*lexicon().english.get((token.norm,), ()), *lexicon().chinese.get(token.norm, ()))
@@ -283,6 +285,24 @@ def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Spa
         node = Node(NodeKind.LINK, text_of(tokens, start, end), candidates=kept)
         spans.append(Span(start, end, weight, node))
     return spans
+
+
+_MOST: Final = frozenset({"most", "fewest", "least", "more", "fewer", "less"})
+_DATES: Final = frozenset({ColumnKind.DATE, ColumnKind.DATETIME})
+
+
+def _is_only_done(tokens: Sequence[Token], start: int, link: Candidate, index: CatalogIndex) -> bool:
+    """Whether a verb says what is done: who "sold the most tickets" is ranked by tickets, by no column named after selling."""
+    if link.column is None or link.value is not None:
+        return False
+    rest = [item.norm for item in tokens[start + 1 : start + 4]]
+    if rest[:1] == ["the"]:
+        del rest[0]
+    if not rest or rest[0] not in _MOST:
+        return False
+    named = index.column(link.table, link.column)
+    has_object = len(rest) > 1 and rest[1] not in lexicon().stopwords and rest[1].isalpha()
+    return has_object or (named.kind in _DATES and not named.nullable)
 
 
 def _counts(token: Token) -> bool:

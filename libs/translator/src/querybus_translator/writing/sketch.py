@@ -71,6 +71,8 @@ class Sketch:
     anchor: int | None = None
     everything: int | None = None
     beside: int = 0
+    done: dict[int, ColumnRef] = field(default_factory=dict[int, ColumnRef])
+    """Days that verbs name, by where the verb stands: time is cut by them."""
     hidden_tables: set[int] = field(default_factory=set[int])
     limit: int | None = None
     distinct: bool = False
