@@ -97,3 +97,15 @@ def test_a_denied_verb_is_never_read_as_done() -> None:
     for question in ("Which invoices were not paid?", "How many invoices were never paid?", "unpaid invoices"):
         result = translate(question, catalog(), today=TODAY)
         assert not isinstance(result, Translated) or "NOT" not in result.sql, question
+
+
+@pytest.mark.parametrize(
+    ("words", "condition"),
+    [
+        ("sold after 2018", "\"sold_on\" >= '2019-01-01'"),
+        ("sold before 2018", "\"sold_on\" < '2018-01-01'"),
+        ("sold since 2018", "\"sold_on\" >= '2018-01-01'"),
+    ],
+)
+def test_after_a_year_begins_with_the_next(words: str, condition: str) -> None:
+    assert condition in sql(f"How many boats were {words}?")

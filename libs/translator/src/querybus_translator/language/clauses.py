@@ -89,10 +89,14 @@ def is_temporal(sketch: Sketch, column: ColumnRef) -> bool:
     return sketch.kind(column) in TEMPORAL or column in sketch.time_columns(column.table)
 
 
-def literal_for(sketch: Sketch, column: ColumnRef, number: int | float) -> Literal:
-    if sketch.kind(column) in TEMPORAL and isinstance(number, int) and looks_like_year(number):
-        return Literal(f"{number:04d}-01-01")
-    return Literal(number)
+def bound(sketch: Sketch, place: int, column: ColumnRef, operator: Operator, number: int | float) -> None:
+    """Compare a column with a figure; of days a year is its first day, and what comes after it begins with the next."""
+    if not (sketch.kind(column) in TEMPORAL and isinstance(number, int) and looks_like_year(number)):
+        add_condition(sketch, place, Measure(column), operator, Literal(number))
+        return
+    year = number + (operator in {Operator.GREATER, Operator.AT_MOST})
+    operator = {Operator.GREATER: Operator.AT_LEAST, Operator.AT_MOST: Operator.LESS}.get(operator, operator)
+    add_condition(sketch, place, Measure(column), operator, Literal(f"{year:04d}-01-01"))
 
 
 _FIGURES = frozenset({Op.COUNT, Op.SUM, Op.AVERAGE, Op.EACH, Op.MAXIMUM, Op.MINIMUM})

@@ -13,9 +13,9 @@ from querybus_translator.language.clauses import (
     UNITS,
     add_condition,
     adjective_concepts,
+    bound,
     count_rows,
     is_temporal,
-    literal_for,
     looks_like_year,
     old_near,
     says_key,
@@ -184,7 +184,7 @@ def _figure(sketch: Sketch, place: int, figure: int, left: int | None, right: in
         )
     ):
         sketch.take(place, figure, left)
-        add_condition(sketch, place, Measure(before), operator, literal_for(sketch, before, number))
+        bound(sketch, place, before, operator, number)
         return
     has_meaning = op in ADJECTIVES or op in TEMPORAL_OPS or units is not None
     if has_meaning and (_by_meaning(sketch, place, figure, operator) or op in ADJECTIVES):
@@ -260,7 +260,7 @@ def _by_meaning(sketch: Sketch, place: int, figure: int, operator: Operator) -> 
         return _by_birth(sketch, place, figure, operator, column)
     sketch.take(place, figure)
     sketch.doubts += 0.03
-    add_condition(sketch, place, Measure(column), operator, literal_for(sketch, column, number))
+    bound(sketch, place, column, operator, number)
     return True
 
 
