@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import select
+import signal
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,6 +19,8 @@ class Terminal:
         self.pid, self._fd = pty.fork()
         if self.pid == 0:  # the child becomes the command
             os.chdir(folder)
+            # As a person's shell starts it: what runs in the background hands on that interrupts are ignored.
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
             os.execve(command[0], command, {**environment, "TERM": "dumb", "COLUMNS": "100"})
         self.seen = ""
 

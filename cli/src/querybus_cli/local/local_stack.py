@@ -134,10 +134,10 @@ class Stack:
     ) -> None:
         """A `bus` that is given runs already and goes on running; it replaces the one that the plan describes.
 
-        `keys` maps a credential to its key; without them new ones are made.
+        `keys` maps a credential to its key; where one is missing it is made.
         """
         self._plan = plan
-        self._keys = keys or new_keys()
+        self._keys = {**new_keys(), **(keys or {})}
         self._owns_bus = bus is None
         self._bus = bus or EmbeddedNats([TENANT], store=plan.store, sync=plan.sync)
         self._services: list[RunningService] = []

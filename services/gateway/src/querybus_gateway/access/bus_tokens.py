@@ -11,10 +11,8 @@ import base64
 import hashlib
 import json
 from dataclasses import dataclass
-from typing import Any, Final, cast
-
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from querybus.bus.admin.issuer import account_nkey
 from querybus.bus.admin.permissions import (
@@ -27,8 +25,12 @@ from querybus.bus.admin.permissions import (
 from querybus.core.credential import Credential
 from querybus.core.subjects import token
 
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
 REQUEST_BYTES_MAX: Final = 64 * 1_024
 MARK_LENGTH: Final = 16
+KEY_BYTES: Final = 32
 
 _HEAD: Final = b'{"typ":"JWT","alg":"ed25519-nkey"}'
 
@@ -86,8 +88,9 @@ class BusTokens:
     """Signs the answers; ValueError for anything that is no private key."""
 
     def __init__(self, private_key_base64: str) -> None:
-        self._key = Ed25519PrivateKey.from_private_bytes(base64.b64decode(private_key_base64, validate=True))
-        self._issuer = account_nkey(self._key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw))
+        self._private = base64.b64decode(private_key_base64, validate=True)
+        if len(self._private) != KEY_BYTES:
+            raise ValueError(f"a private key has {KEY_BYTES} bytes")
 
     def admission(self, request: SignInRequest, credential: Credential, now_seconds: int) -> bytes:
         """Return the answer that lets this credential in, with its own rights and nothing beyond them."""
@@ -124,9 +127,18 @@ class BusTokens:
         return self._signed(claims, now_seconds).encode()
 
     def _signed(self, claims: dict[str, Any], now_seconds: int) -> str:
-        body = json.dumps({"iss": self._issuer, "iat": now_seconds, **claims}).encode()
+        key, issuer = self._key
+        body = json.dumps({"iss": issuer, "iat": now_seconds, **claims}).encode()
         unsigned = f"{_text(_HEAD)}.{_text(body)}"
-        return f"{unsigned}.{_text(self._key.sign(unsigned.encode()))}"
+        return f"{unsigned}.{_text(key.sign(unsigned.encode()))}"
+
+    @cached_property
+    def _key(self) -> tuple[Ed25519PrivateKey, str]:
+        # Loaded when the first caller comes: the library takes 7 MB, which a gateway without any must not hold.
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+        key = Ed25519PrivateKey.from_private_bytes(self._private)
+        return key, account_nkey(key.public_key().public_bytes_raw())
 
 
 def _text(data: bytes) -> str:
