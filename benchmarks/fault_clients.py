@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 import grpc
@@ -75,15 +75,24 @@ def _body(caller: int, number: int) -> dict[str, str]:
     return {"question": question(10_000 + 1_000 * caller + number), "connection": DEMO}
 
 
-async def sent(seen: Callers, caller: int, method: str, path: str, **request: object) -> httpx.Response:
+async def sent(
+    seen: Callers,
+    caller: int,
+    method: str,
+    path: str,
+    *,
+    headers: Mapping[str, str],
+    json: Mapping[str, str] | None = None,
+) -> httpx.Response:
     """Send a request until a gateway answers it, at each in turn."""
     place = caller
     while True:
-        headers = {"Authorization": f"Bearer {seen.key}", **request.get("headers", {})}  # type: ignore[dict-item]
         address = seen.http[place % len(seen.http)]
         try:
             async with httpx.AsyncClient(base_url=address, timeout=WAIT_SECONDS + 15) as client:
-                response = await client.request(method, path, json=request.get("json"), headers=headers)
+                response = await client.request(
+                    method, path, json=json, headers={"Authorization": f"Bearer {seen.key}", **headers}
+                )
         except httpx.TransportError:
             place += 1
         else:

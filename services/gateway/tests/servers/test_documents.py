@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
+from querybus.bus.admin.permissions import Outsider, outside_rights
 from querybus_gateway.bus.api import VERBS
 from querybus_gateway.problems import PROBLEM_MEDIA_TYPE, STATUS
 
@@ -90,3 +92,16 @@ def test_what_a_generated_client_calls_an_operation_is_said_once() -> None:
     names = [operation["operationId"] for path in openapi()["paths"].values() for operation in path.values()]
     assert sorted(names) == sorted(set(names))
     assert {"queries_ask", "queries_show", "results_result", "threads_turns"} <= set(names)
+
+
+def test_the_subjects_of_the_bus_are_those_that_a_caller_may_use() -> None:
+    rights = outside_rights(Outsider("tenant", "credential", "user", "analyst"))
+    granted = [*rights.publish, *rights.subscribe]
+    addressed = [channel for channel in calls()["channels"].values() if channel["address"] is not None]
+    assert len(addressed) == len(VERBS) + 3
+    for channel in addressed:
+        address = re.sub(
+            r"{(\w+)}", lambda place: "analyst" if place[1] == "audience" else place[1], channel["address"]
+        )
+        pattern = [re.escape(subject).replace(r"\*", "[^.]+") for subject in granted]
+        assert any(re.fullmatch(subject, address) for subject in pattern), address

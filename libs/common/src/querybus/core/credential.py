@@ -32,7 +32,7 @@ class Credential(BaseModel):
     user: str
     audience: Audience = "business"
     connections: tuple[str, ...] | None = Field(default=None, description="None: every connection")
-    key_sha256: str = Field(default="", description="hex; empty: no key, the bus API only")
+    key_sha256: str = Field(default="", description="hex; empty: lets nobody in")
     caps: OptionCaps = OptionCaps()
     expires_at: int | None = Field(
         default=None, description="of a caller with a short-lived token: until when, in ms since the epoch"

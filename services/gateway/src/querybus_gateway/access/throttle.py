@@ -1,7 +1,6 @@
 """How often one source may present keys that fit nothing before it is asked to wait.
 
-A source is a network address or, over the bus, nobody: the server has checked its password. A key that fits is always
-let in: guesses from behind a shared address lock nobody out, and a key's secret has too many bits to be guessed.
+A source is a network address, at every API. A key that fits is always let in: guesses from behind a shared address lock nobody out, and a key's secret has too many bits to be guessed.
 Pure; each replica keeps its own count, so the limit holds per replica. Memory is bounded: the oldest are forgotten.
 """
 

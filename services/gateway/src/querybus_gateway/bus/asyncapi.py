@@ -77,6 +77,7 @@ _PLACES: Final = {
     "tenant": "token of the tenant",
     "credential": "token of the credential",
     "user": "token of the user",
+    "audience": "whom the credential is for: `business` or `analyst`",
     "query": "id of the query",
 }
 
@@ -151,7 +152,7 @@ class _Document:
     def receive(self, name: str, model: type[BaseModel], description: str) -> None:
         """Add what a user's programs receive without asking."""
         received = self.message(name, model, summary=description)
-        address = f"{ROOT}.{name}.{{tenant}}.{{user}}.{{query}}"
+        address = f"{ROOT}.{name}.{{tenant}}.{{user}}.{{audience}}.{{query}}"
         self.operations[name] = {
             "action": "receive",
             "channel": self.channel(name, address, description, received=received),
@@ -170,7 +171,9 @@ def asyncapi() -> Json:
         document.call(verb, taken.takes)
     document.submit()
     document.receive(
-        "answer", FinishedCallView, "final answers of the user; kept for 24 hours, read later by the verb `answer`"
+        "answer",
+        FinishedCallView,
+        "final answers of the user for that audience; kept for 24 hours, read later by the verb `answer`",
     )
     document.receive("progress", ProgressView, "stages of the user's queries as they start; lossy")
     return {
@@ -178,7 +181,7 @@ def asyncapi() -> Json:
         "info": {
             "title": "QueryBus on the bus",
             "version": "1",
-            "description": "Connect to the tenant's account as `<tenant>.<credential>`, with the inbox prefix "
+            "description": "Connect as `<tenant>.<credential>` with the key as password and the inbox prefix "
             "`_INBOX.out.<tenant>.<credential>`. A request may have `traceparent` as a header.",
         },
         "defaultContentType": "application/json",
