@@ -46,6 +46,7 @@ def described(file: Path, *more: str) -> dict[str, object]:
     return json.loads(ran.stdout)
 
 
+@pytest.mark.process
 def test_names_measure_words_synonyms_and_spans_are_drafted_in_both_languages(file: Path):
     said = described(file)
     names = said["display_names"]
@@ -58,11 +59,13 @@ def test_names_measure_words_synonyms_and_spans_are_drafted_in_both_languages(fi
     assert said["descriptions"]["orders"] == "from 2026-01-05 to 2026-03-09, by ordered_on"  # type: ignore[index]
 
 
+@pytest.mark.process
 def test_personal_columns_are_found_by_name_and_by_the_form_of_their_values(file: Path):
     said = described(file)
     assert said["personal"] == ["customers.name", "customers.email", "customers.reach_me"]
 
 
+@pytest.mark.process
 def test_a_relation_is_drafted_only_where_every_row_has_its_counterpart(file: Path):
     said = described(file)
     assert said["relations"] == ["orders.customer_id = customers.id"], "review 2 refers to no order"
@@ -70,6 +73,7 @@ def test_a_relation_is_drafted_only_where_every_row_has_its_counterpart(file: Pa
     assert described(file, "--no-relations")["relations"] == []
 
 
+@pytest.mark.process
 def test_the_file_says_that_nothing_counts_yet_and_is_read_as_it_stands(file: Path, tmp_path: Path):
     out = tmp_path / "shop.described.yaml"
     ran = CliRunner().invoke(app, ["describe", "--database", str(file), "--out", str(out)])
@@ -85,6 +89,7 @@ def test_the_file_says_that_nothing_counts_yet_and_is_read_as_it_stands(file: Pa
     assert "is there already" in str(again.exception)
 
 
+@pytest.mark.process
 def test_what_the_owner_named_counts_and_the_entry_outweighs_it(file: Path, tmp_path: Path):
     out = tmp_path / "shop.described.yaml"
     CliRunner().invoke(app, ["describe", "--database", str(file), "--out", str(out)])

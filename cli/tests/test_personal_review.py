@@ -13,6 +13,8 @@ from querybus_cli.app import app
 from querybus_cli.runtime import UsageError
 from querybus_executor.connections.described import read_described
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:

@@ -107,6 +107,7 @@ async def test_four_replicas_keep_to_requests_per_minute_together():
     await asyncio.gather(*(limit.drain() for limit in limits))
 
 
+@pytest.mark.long
 async def test_a_limit_that_cannot_be_counted_grants_nothing_and_goes_on_when_it_can():
     shared = OneValue()
     shared.is_away = True

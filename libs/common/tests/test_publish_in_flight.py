@@ -116,6 +116,7 @@ async def test_what_an_earlier_try_has_stored_after_all_is_recognised() -> None:
     assert await publish(leader, expected_last_sequence=7) == Duplicate(8)
 
 
+@pytest.mark.long
 async def test_a_leader_that_never_decides_is_bus_trouble_when_the_time_is_over() -> None:
     with pytest.raises(BusTrouble, match="on its way"):
         await publish(Leader(refusals=1_000), seconds=1.0)

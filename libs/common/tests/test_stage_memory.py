@@ -442,6 +442,7 @@ async def test_a_redelivery_whose_log_has_not_moved_is_worked_on():
     assert len(bus.published) == 1
 
 
+@pytest.mark.long
 async def test_a_redelivery_waits_for_a_bus_that_chooses_a_leader_and_is_not_given_back():
     bus, verb, letter = MemoryBus(), Verb(a_draft(asked())), Letter(asked(), deliveries=2)
     bus.put(asked(), 7)

@@ -27,6 +27,7 @@ def write_camel(file: Path) -> None:
         )
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("write", "languages"),
     [

@@ -58,6 +58,7 @@ def test_what_such_a_server_does_not_draw_as_we_do_is_left_to_us() -> None:
 _JSON = st.recursive(st.none() | st.integers() | st.text(max_size=8), lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["field", "type", "title", "text", "values", "chart", "x", "y", "color"]), inner, max_size=4))  # fmt: skip
 
 
+@pytest.mark.long
 @given(st.dictionaries(st.sampled_from(["usermeta", "data", "encoding", "title"]), st.dictionaries(st.sampled_from(["chart", "values", "x", "y", "theta", "color", "text"]), _JSON, max_size=4)))  # fmt: skip
 def test_no_specification_raises(made: dict[str, Any]) -> None:
     made.get("data", {}).pop("values", None)
@@ -70,6 +71,7 @@ def test_only_an_address_of_the_web_is_taken() -> None:
         assert address_in([text]) is None
 
 
+@pytest.mark.long
 def test_a_server_that_does_not_answer_is_not_asked_again_for_a_while() -> None:
     now = 0
     missed: list[tuple[str, Exception]] = []
