@@ -37,8 +37,8 @@ import _pytest.outcomes
 
 from querybus.bus.admin.embedded_server import EmbeddedNats
 from querybus.bus.connection import connect
-from querybus.bus.pages import PageStore, batch_of, batch_of_arrays, encode_batches
 from querybus.bus.stores.catalogs import CatalogStore
+from querybus.bus.stores.pages import PageStore, batch_of, batch_of_arrays, encode_batches
 from querybus.core.catalog import Catalog, ColumnKind
 from querybus.core.messages import ResultColumn
 from querybus.core.policy import ConnectionPolicy

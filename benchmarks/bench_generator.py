@@ -41,8 +41,9 @@ from querybus.llm import ModelServiceSettings, NamedModels
 from querybus.ops.metrics import Metrics
 from querybus_cli.evaluation.linking import SHOP, SHOP_QUESTIONS, label_items, shop_catalog
 from querybus_generator.conversation.turns import Turn
-from querybus_generator.generate import generate
+from querybus_generator.generate import Resources, generate
 from querybus_generator.linking.linker import Linker
+from querybus_generator.ports import Ports
 from querybus_generator.prompts.texts import load_texts
 from tests.support.scripted_model import ScriptedModel, Seen, Step, fail, hang, say
 
@@ -121,12 +122,8 @@ class Verb:
         result = await generate(
             envelope,
             Delivery(sequence=1, deliveries=1, now_ms=now),
-            catalogs=self.place,
-            connections=self.place,
-            model=self.model,
-            history=self.place,
-            linker=self.linker,
-            texts=self.texts,
+            ports=Ports(catalogs=self.place, connections=self.place, history=self.place, model=self.model),
+            resources=Resources(linker=self.linker, texts=self.texts),
         )
         if isinstance(result, Failure):
             return f"failed {result.code.value}"

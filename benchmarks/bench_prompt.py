@@ -40,10 +40,11 @@ from querybus.text.knowledge import Entry, EntryKind, KnowledgeIndex
 from querybus.text.synonyms import link_words
 from querybus.text.tokens import token_estimate
 from querybus_executor.engines.sqlite.introspect import open_sqlite_catalog
-from querybus_generator.generate import generate
+from querybus_generator.generate import Resources, generate
 from querybus_generator.linking.examples import Examples, skeleton
 from querybus_generator.linking.index import LinkIndex
 from querybus_generator.linking.linker import Linker
+from querybus_generator.ports import Ports
 from querybus_generator.prompts.texts import load_texts
 from querybus_translator import likely_sql
 
@@ -108,12 +109,8 @@ async def prompt_of(recorder: Recorder, linker: Linker, question: str) -> str:
     await generate(
         envelope,
         Delivery(sequence=1, deliveries=1, now_ms=now),
-        catalogs=recorder,
-        connections=recorder,
-        model=recorder,
-        history=recorder,
-        linker=linker,
-        texts=load_texts(),
+        ports=Ports(catalogs=recorder, connections=recorder, history=recorder, model=recorder),
+        resources=Resources(linker=linker, texts=load_texts()),
     )
     return "\n".join(message.text for message in recorder.messages)
 

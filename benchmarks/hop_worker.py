@@ -19,8 +19,8 @@ from querybus.bus.application import Service, run_service
 from querybus.bus.broker import make_broker
 from querybus.bus.connection import connect
 from querybus.bus.log.sign import Signer, Verifier
-from querybus.bus.settlement import Think
 from querybus.bus.stage import stage
+from querybus.bus.stage_policy import Runtime, StagePolicy, Think
 from querybus.core.catalog import Dialect
 from querybus.core.delivery import Delivery
 from querybus.core.envelope import Envelope, approved, concluded, drafted
@@ -98,14 +98,15 @@ def null(name: StageName) -> None:
     broker = make_broker(settings, name, metrics)
     part = stage(
         broker,
-        name=name,
-        think=VERBS[name],
+        VERBS[name],
+        StagePolicy(
+            name=name,
+            after_deadline="proceed" if name is StageName.PRESENTER else "expire",
+            sign=Signer(os.environ["QUERYBUS_SIGNING_KEY"]) if name is StageName.VALIDATOR else None,
+            verify=Verifier(os.environ["QUERYBUS_VERIFY_KEY"]) if name is StageName.EXECUTOR else None,
+        ),
+        Runtime(metrics=metrics, tracing=Tracing(name, endpoint=settings.otlp_endpoint, ratio=settings.trace_ratio)),
         slots=SLOTS,
-        metrics=metrics,
-        after_deadline="proceed" if name is StageName.PRESENTER else "expire",
-        sign=Signer(os.environ["QUERYBUS_SIGNING_KEY"]) if name is StageName.VALIDATOR else None,
-        verify=Verifier(os.environ["QUERYBUS_VERIFY_KEY"]) if name is StageName.EXECUTOR else None,
-        tracing=Tracing(name, endpoint=settings.otlp_endpoint, ratio=settings.trace_ratio),
     )
     run_service(Service(name, broker, (part,), metrics=metrics, settings=settings))
 

@@ -18,6 +18,7 @@ from querybus.bus.connection import Held
 from querybus.bus.log.journal import Journal
 from querybus.bus.log.publish import Published, Stored, publish_event
 from querybus.bus.stage import stage
+from querybus.bus.stage_policy import Runtime, StagePolicy
 from querybus.core.catalog import Dialect
 from querybus.core.envelope import Envelope, concluded, drafted
 from querybus.core.ids import time_ordered_id
@@ -130,13 +131,21 @@ def broker_of(bus: EmbeddedNats, name: StageName) -> BusBroker:
 
 
 @asynccontextmanager
-async def running(bus: EmbeddedNats, name: StageName, verb: Any, *, slots: int = 4, **more: Any):
+async def running(
+    bus: EmbeddedNats, name: StageName, verb: Any, *, slots: int = 4, drain_seconds: float = 2.0, **more: Any
+):
     """Run one stage on its own connection; yields its metrics."""
     metrics = Metrics(name)
     broker = broker_of(bus, name)
     await broker.connect()
-    more = {"drain_seconds": 2.0} | more
-    part = stage(broker, name=name, think=verb, slots=slots, metrics=metrics, jitter=lambda: 0.0, **more)
+    part = stage(
+        broker,
+        verb,
+        StagePolicy(name=name, **more),
+        Runtime(metrics=metrics, jitter=lambda: 0.0),
+        slots=slots,
+        drain_seconds=drain_seconds,
+    )
     await part.start()
     try:
         yield Running(metrics, broker, part)

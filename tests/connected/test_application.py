@@ -20,6 +20,7 @@ from querybus.bus.admin.migrate import TopologyError
 from querybus.bus.application import NotSafe, Service
 from querybus.bus.connection import BusRefused
 from querybus.bus.stage import stage
+from querybus.bus.stage_policy import Runtime, StagePolicy
 from querybus.core.subjects import StageName
 from querybus.ops.metrics import Metrics
 from querybus.ops.settings import ServiceSettings
@@ -35,6 +36,7 @@ import asyncio
 from querybus.bus.application import Service, run_service
 from querybus.bus.broker import make_broker
 from querybus.bus.stage import stage
+from querybus.bus.stage_policy import Runtime, StagePolicy
 from querybus.core.subjects import StageName
 from querybus.ops.log import configure_logging
 from querybus.ops.metrics import Metrics
@@ -49,7 +51,7 @@ configure_logging("info")
 settings = load(ServiceSettings)
 metrics = Metrics("generator")
 broker = make_broker(settings, StageName.GENERATOR, metrics)
-part = stage(broker, name=StageName.GENERATOR, think=think, slots=settings.slots, metrics=metrics)
+part = stage(broker, think, StagePolicy(name=StageName.GENERATOR), Runtime(metrics=metrics), slots=settings.slots)
 service = Service(StageName.GENERATOR, broker, (part,), metrics=metrics, settings=settings)
 run_service(service, on_listening=lambda address: print(address, flush=True))
 print("stopped", flush=True)
@@ -155,7 +157,7 @@ async def test_a_wrong_password_ends_the_process_at_once(bus):
 
 def a_service(bus: EmbeddedNats, **settings: Any) -> Service:
     broker, metrics = broker_of(bus, StageName.GENERATOR), Metrics("generator")
-    part = stage(broker, name=StageName.GENERATOR, think=drafting(), slots=2, metrics=metrics)
+    part = stage(broker, drafting(), StagePolicy(name=StageName.GENERATOR), Runtime(metrics=metrics), slots=2)
     return Service(StageName.GENERATOR, broker, (part,), metrics=metrics, settings=ServiceSettings(**settings))
 
 

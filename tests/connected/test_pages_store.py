@@ -13,7 +13,7 @@ from nats.aio.client import Client
 from querybus.bus.admin.embedded_server import EmbeddedNats
 from querybus.bus.connection import Held
 from querybus.bus.log.publish import BusTrouble, TooLarge
-from querybus.bus.pages import PageStore, decode_page, encode_page, page_sha256
+from querybus.bus.stores.pages import PageStore, decode_page, encode_page, page_sha256
 from querybus.core.catalog import ColumnKind
 from querybus.core.messages import ResultColumn
 from querybus.core.subjects import run_token
@@ -96,5 +96,5 @@ async def test_who_may_not_read_pages_gets_none_of_them(bus: EmbeddedNats, monke
 
 
 def test_arrow_is_loaded_only_when_a_page_is() -> None:
-    program = "import sys, querybus.bus.pages; assert 'pyarrow' not in sys.modules"
+    program = "import sys, querybus.bus.stores.pages; assert 'pyarrow' not in sys.modules"
     subprocess.run([sys.executable, "-c", program], check=True, timeout=30)

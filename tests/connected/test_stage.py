@@ -14,7 +14,7 @@ from nats.aio.client import Client
 from querybus.bus.admin.embedded_server import EmbeddedNats
 from querybus.bus.log.publish import BusTrouble, Stored
 from querybus.bus.log.sign import Signer, Verifier
-from querybus.bus.settlement import ANNOUNCE_AFTER_SECONDS
+from querybus.bus.stage_policy import ANNOUNCE_AFTER_SECONDS
 from querybus.core.catalog import Dialect
 from querybus.core.envelope import Envelope, approved, encode
 from querybus.core.failure import Failure, FailureCode

@@ -22,6 +22,7 @@ import pytest
 from querybus.bus.admin.embedded_server import EmbeddedBus
 from querybus.bus.connection import Held
 from querybus.bus.log.journal import Entry, Journal
+from querybus.bus.stage_policy import Runtime, StagePolicy
 from querybus.core.delivery import Delivery
 from querybus.core.envelope import Envelope
 from querybus.core.failure import Failure, FailureCode
@@ -162,7 +163,9 @@ async def faulty_stack(directory: Path) -> AsyncGenerator[FaultyStack]:
             yield place
 
 
-def _stage(real: Any, place: FaultyStack, broker: Any, *, name: StageName, think: Any, metrics: Metrics, **more: Any):
+def _stage(real: Any, place: FaultyStack, broker: Any, think: Any, policy: StagePolicy, runtime: Runtime, **more: Any):
+    name = policy.name
+
     async def thought(envelope: Envelope[Any], delivery: Delivery) -> Any:
         before = place.before.get(name)
         if before is not None:
@@ -171,7 +174,7 @@ def _stage(real: Any, place: FaultyStack, broker: Any, *, name: StageName, think
         failure = None if fault is None else await fault.strike()
         return await think(envelope, delivery) if failure is None else failure
 
-    made = real(broker, name=name, think=thought, metrics=metrics, **more)
-    place.metrics[name] = metrics
+    made = real(broker, thought, policy, runtime, **more)
+    place.metrics[name] = runtime.metrics
     place.settlements[name] = made._settlement
     return made

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from querybus.bus.settlement import ANNOUNCE_AFTER_SECONDS
+from querybus.bus.stage_policy import ANNOUNCE_AFTER_SECONDS
 from querybus.core.failure import FailureCode
 from querybus.core.ids import is_id
 from querybus.core.subjects import EventName, StageName, event_subject

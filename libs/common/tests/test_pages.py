@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from querybus.bus.pages import PageUnreadable, decode_page, encode_page, page_sha256
+from querybus.bus.stores.pages import PageUnreadable, decode_page, encode_page, page_sha256
 from querybus.core.catalog import ColumnKind
 from querybus.core.messages import ResultColumn, Scalar
 from querybus.text.rows.cells import cell

@@ -22,6 +22,7 @@ from querybus.bus.log.publish import (
 )
 from querybus.bus.log.sign import Signer, Verifier, generate_keys
 from querybus.bus.settlement import Settlement
+from querybus.bus.stage_policy import Runtime, StagePolicy
 from querybus.core.catalog import Dialect
 from querybus.core.envelope import Envelope, approved, concluded, drafted, encode, failed
 from querybus.core.failure import Failure, FailureCode
@@ -206,9 +207,11 @@ async def hang(_: Envelope[Any]) -> Any:
 
 
 def settlement(bus: MemoryBus, verb: Any, *, name: StageName = StageName.GENERATOR, **more: Any) -> Settlement:
-    more.setdefault("metrics", Metrics(name))
+    runtime = Runtime(
+        metrics=more.pop("metrics", Metrics(name)), clock=more.pop("clock", lambda: NOW), jitter=lambda: 0.25
+    )
     more.setdefault("cancel_pauses_seconds", (0.0, 0.0))
-    return Settlement(bus, name=name, think=verb, clock=lambda: NOW, jitter=lambda: 0.25, **more)
+    return Settlement(bus, verb, StagePolicy(name=name, **more), runtime)
 
 
 async def test_what_a_verb_returned_is_published_and_then_acked():
@@ -461,8 +464,7 @@ async def test_a_redelivery_gives_up_on_the_bus_when_the_time_of_its_query_is_ov
         now[0] += 20_000
         return now[0]
 
-    machine = settlement(bus, verb)
-    machine._clock = clock
+    machine = settlement(bus, verb, clock=clock)
     await machine.handle(letter)
     assert verb.calls == []
     assert letter.end is not None

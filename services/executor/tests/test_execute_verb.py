@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from querybus.bus.admin.permissions import PAYLOAD_BYTES_MAX
-from querybus.bus.pages import Batch, cells_of
+from querybus.bus.stores.pages import Batch, cells_of
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
 from querybus.core.delivery import Delivery
 from querybus.core.envelope import Attempt, Envelope

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from querybus.bus.pages import Batch, cells_of
+from querybus.bus.stores.pages import Batch, cells_of
 from querybus.core.catalog import ColumnKind
 from querybus.core.messages import ResultColumn, Scalar
 from querybus.text.rows.cells import cell

@@ -18,8 +18,9 @@ from querybus.core.subjects import EventName
 from querybus.llm.dialogue import ChatMessage, ModelReply
 from querybus.text.language import detect_language
 from querybus_generator.conversation.turns import Turn
-from querybus_generator.generate import Outgoing, generate
+from querybus_generator.generate import Outgoing, Resources, generate
 from querybus_generator.linking.linker import Linker
+from querybus_generator.ports import Ports
 from querybus_generator.prompts.texts import Texts, load_texts
 
 NOW_MS = 1_750_000_000_000
@@ -151,6 +152,9 @@ def asked(question: str, *, body: Asked | None = None, **header: Any) -> Envelop
     return Envelope[Asked].model_validate(values)
 
 
+PORT_NAMES = frozenset({"taught", "progress", "meaning"})
+
+
 async def run(
     envelope: Envelope[Asked] | Envelope[Returned],
     *,
@@ -166,11 +170,16 @@ async def run(
     return await generate(
         envelope,
         Delivery(sequence=1, deliveries=1, now_ms=now_ms),
-        catalogs=KeptCatalogs(*([catalog] if catalog else [])),
-        connections=KeptConnections(connection),
-        model=model,
-        history=history or KeptHistory(),
-        linker=linker or Linker(),
-        texts=TEXTS,
-        **more,
+        ports=Ports(
+            catalogs=KeptCatalogs(*([catalog] if catalog else [])),
+            connections=KeptConnections(connection),
+            model=model,
+            history=history or KeptHistory(),
+            **{name: value for name, value in more.items() if name in PORT_NAMES},
+        ),
+        resources=Resources(
+            linker=linker or Linker(),
+            texts=TEXTS,
+            **{name: value for name, value in more.items() if name not in PORT_NAMES},
+        ),
     )

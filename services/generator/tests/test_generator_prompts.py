@@ -19,7 +19,7 @@ from querybus.llm.dialogue import ChatMessage
 from querybus.sql.names.quoting import quoted_name
 from querybus.text.tokens import token_estimate
 from querybus_generator.conversation.turns import MESSAGES_MAX, TOKENS_MAX, Turn
-from querybus_generator.prompts.question import Matched, masked, render_question
+from querybus_generator.prompts.question import Evidence, Matched, Retry, Spoken, masked, render_question
 from querybus_generator.prompts.schema import quoted, render_schema
 from querybus_generator.prompts.template import UnknownPlace, fill
 from querybus_generator.prompts.texts import load_texts
@@ -42,14 +42,15 @@ QUESTIONS: dict[Language, str] = {
 def render(language: Language, *, retry: bool, with_values: bool = True) -> tuple[ChatMessage, ...]:
     return render_question(
         TEXTS[language].prompt,
-        catalog=SHOP,
-        tables=SHOP.tables,
-        question=QUESTIONS[language],
-        today=TODAY,
+        SHOP,
+        SHOP.tables,
+        Spoken(
+            question=QUESTIONS[language],
+            today=TODAY,
+            turns=(Turn("orders by city?", sql="SELECT city FROM customers"),),
+        ),
         with_values=with_values,
-        turns=(Turn("orders by city?", sql="SELECT city FROM customers"),),
-        advice=ADVICE if retry else None,
-        attempts=TRIED if retry else (),
+        retry=Retry(advice=ADVICE, attempts=TRIED) if retry else Retry(),
     )
 
 
@@ -101,12 +102,10 @@ def test_a_long_thread_stays_within_its_budget_and_keeps_the_newest():
     turns = tuple(Turn(f"question {n} " + "x" * 5_000, sql="SELECT 1") for n in range(60))
     messages = render_question(
         TEXTS["en"].prompt,
-        catalog=SHOP,
-        tables=SHOP.tables,
-        question="and now?",
-        today=TODAY,
+        SHOP,
+        SHOP.tables,
+        Spoken(question="and now?", today=TODAY, turns=turns),
         with_values=True,
-        turns=turns,
     )
     conversation = messages[1:-1]
     assert sum(token_estimate(message.text) for message in conversation) <= TOKENS_MAX
@@ -178,24 +177,24 @@ def test_no_key_leads_to_a_table_that_is_not_shown():
 def test_values_that_the_question_names_and_what_the_database_is_stand_before_it():
     shown = render_question(
         TEXTS["en"].prompt,
-        catalog=SHOP,
-        tables=SHOP.tables,
-        question="albums of iron maiden",
-        today=dt.date(2025, 6, 15),
+        SHOP,
+        SHOP.tables,
+        Spoken(question="albums of iron maiden", today=dt.date(2025, 6, 15)),
         with_values=True,
-        matched=(Matched("iron maiden", "artists", "name", "Iron Maiden"),),
-        about="A shop of records, up to June 2025",
+        evidence=Evidence(
+            matched=(Matched("iron maiden", "artists", "name", "Iron Maiden"),),
+            about="A shop of records, up to June 2025",
+        ),
     )[-1].text
     assert '- "iron maiden": artists.name = "Iron Maiden"' in shown
     assert '"A shop of records, up to June 2025"' in shown
     hidden = render_question(
         TEXTS["en"].prompt,
-        catalog=SHOP,
-        tables=SHOP.tables,
-        question="albums",
-        today=dt.date(2025, 6, 15),
+        SHOP,
+        SHOP.tables,
+        Spoken(question="albums", today=dt.date(2025, 6, 15)),
         with_values=False,
-        matched=(Matched("iron maiden", "artists", "name", "Iron Maiden"),),
+        evidence=Evidence(matched=(Matched("iron maiden", "artists", "name", "Iron Maiden"),)),
     )[-1].text
     assert "Iron Maiden" not in hidden
 

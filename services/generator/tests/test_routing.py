@@ -21,9 +21,10 @@ from querybus.core.envelope import Envelope
 from querybus.core.messages import Asked, Concluded, Drafted, Outcome
 from querybus.core.policy import Connection, ConnectionPolicy
 from querybus.text.knowledge import Entry, EntryKind, Knowledge
-from querybus_generator.generate import generate
+from querybus_generator.generate import Resources, generate
 from querybus_generator.linking.linker import Linker
 from querybus_generator.linking.routing import Candidate, Profile, Route, Router, decide, rank
+from querybus_generator.ports import Ports
 
 
 def catalog(name: str, **tables: tuple[str, ...]) -> Catalog:
@@ -66,14 +67,13 @@ async def run(question: str, *, connections: tuple[str, ...] = ("clinic", "libra
     return await generate(
         asked(question, body=body, connection=thread or connections[0], audience=more.pop("audience", "business")),
         Delivery(sequence=1, deliveries=1, now_ms=NOW_MS),
-        catalogs=KeptCatalogs(*CATALOGS),
-        connections=KeptConnections(*more.pop("known", CONNECTIONS)),
-        model=None,
-        history=KeptHistory(),
-        linker=Linker(),
-        texts=TEXTS,
-        router=Router(),
-        **more,
+        ports=Ports(
+            catalogs=KeptCatalogs(*CATALOGS),
+            connections=KeptConnections(*more.pop("known", CONNECTIONS)),
+            history=KeptHistory(),
+            **more,
+        ),
+        resources=Resources(linker=Linker(), texts=TEXTS, router=Router()),
     )
 
 

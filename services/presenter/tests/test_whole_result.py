@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from querybus.bus.log.publish import BusTrouble
-from querybus.bus.pages import encode_page, page_sha256
+from querybus.bus.stores.pages import encode_page, page_sha256
 from querybus.core.catalog import Catalog, ColumnKind, Dialect
 from querybus.core.delivery import Delivery
 from querybus.core.envelope import Envelope

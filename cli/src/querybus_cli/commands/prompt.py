@@ -32,9 +32,10 @@ from querybus_cli.local.answers import Quick, connections_of, names_of
 from querybus_cli.local.local_stack import TENANT, Stack, StackPlan
 from querybus_cli.runtime import UsageError
 from querybus_generator.conversation.turns import Turn
-from querybus_generator.generate import generate
+from querybus_generator.generate import Resources, generate
 from querybus_generator.linking.linker import Linker
 from querybus_generator.linking.semantic import Nearness
+from querybus_generator.ports import Ports
 from querybus_generator.prompts.texts import load_texts
 from querybus_generator.settings import Settings
 
@@ -148,14 +149,17 @@ async def prompt_of(quick: Quick, knowledge: Knowledge | None, prompts: Path | N
             made = await generate(
                 envelope,
                 Delivery(sequence=1, deliveries=1, now_ms=now),
-                catalogs=CatalogStore(held),
-                connections=ConnectionStore(held),
-                model=model,
-                history=_NoPast(),
-                linker=Linker(schema_tokens_max=settings.schema_tokens_max),
-                texts=load_texts(prompts),
-                taught=_Taught(knowledge) if knowledge is not None else None,
-                meaning=meaning,
+                ports=Ports(
+                    catalogs=CatalogStore(held),
+                    connections=ConnectionStore(held),
+                    history=_NoPast(),
+                    model=model,
+                    taught=_Taught(knowledge) if knowledge is not None else None,
+                    meaning=meaning,
+                ),
+                resources=Resources(
+                    linker=Linker(schema_tokens_max=settings.schema_tokens_max), texts=load_texts(prompts)
+                ),
             )
             if meaning is not None:
                 await meaning.drain()

@@ -39,9 +39,9 @@ from querybus_executor.engines.sqlite.edge import sqlite_children, sqlite_edge
 from querybus_executor.engines.sqlite.introspect import open_sqlite_catalog
 from querybus_executor.ports import Purpose
 from querybus_generator.conversation.turns import Turn
-from querybus_generator.generate import BUILTIN, generate
+from querybus_generator.generate import BUILTIN, Resources, generate
 from querybus_generator.linking.linker import Linker
-from querybus_generator.ports import ChatModel
+from querybus_generator.ports import ChatModel, Ports
 from querybus_generator.prompts.texts import load_texts
 from querybus_generator.settings import Settings
 from querybus_recovery.guidance import load_guidance
@@ -322,12 +322,8 @@ class Asking:
         return await generate(
             envelope,
             self._delivery(),
-            catalogs=self._place,
-            connections=self._place,
-            model=self._api,
-            history=_ALONE,
-            linker=self._place.linker,
-            texts=_TEXTS,
+            ports=Ports(catalogs=self._place, connections=self._place, history=_ALONE, model=self._api),
+            resources=Resources(linker=self._place.linker, texts=_TEXTS),
         )
 
     async def _through(self, envelope: Envelope[Any]) -> Envelope[Approved] | tuple[Failure, StageName, Envelope[Any]]:

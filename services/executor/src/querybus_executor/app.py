@@ -8,11 +8,12 @@ from typing import Any
 from querybus.bus.application import Service, run_service
 from querybus.bus.broker import make_broker
 from querybus.bus.log.sign import Verifier
-from querybus.bus.pages import PageStore
 from querybus.bus.requests.rpc import serve_database
 from querybus.bus.stage import stage
+from querybus.bus.stage_policy import Runtime, StagePolicy
 from querybus.bus.stores.buckets import ConnectionStore, WriteStore
 from querybus.bus.stores.catalogs import CatalogStore
+from querybus.bus.stores.pages import PageStore
 from querybus.core.delivery import Delivery
 from querybus.core.envelope import Envelope
 from querybus.core.failure import Failure
@@ -79,12 +80,10 @@ def build(settings: Settings) -> Service:
     )
     executing = stage(
         broker,
-        name=StageName.EXECUTOR,
-        think=think,
+        think,
+        StagePolicy(name=StageName.EXECUTOR, verify=Verifier(settings.verify_key)),
+        Runtime(metrics=metrics, tracing=tracing),
         slots=settings.slots,
-        metrics=metrics,
-        verify=Verifier(settings.verify_key),
-        tracing=tracing,
         drain_seconds=settings.drain_seconds,
     )
     server = serve_database(broker, explain=on_explain, probe=on_probe, slots=2 * CHILDREN_RESERVED, tracing=tracing)

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from querybus.bus.pages import Batch, cells_of
+from querybus.bus.stores.pages import Batch, cells_of
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Scalar
 from querybus.ops.metrics import Metrics

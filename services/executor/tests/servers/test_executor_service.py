@@ -21,10 +21,10 @@ from querybus.bus.connection import Held
 from querybus.bus.log.journal import Journal
 from querybus.bus.log.publish import Stored, publish_event
 from querybus.bus.log.sign import Signer, generate_keys
-from querybus.bus.pages import PageStore, decode_page, page_sha256
 from querybus.bus.requests.rpc import DatabaseClient
 from querybus.bus.stores.buckets import ConnectionStore
 from querybus.bus.stores.catalogs import CatalogStore
+from querybus.bus.stores.pages import PageStore, decode_page, page_sha256
 from querybus.core.catalog import Catalog, Dialect
 from querybus.core.envelope import Attempt, Envelope
 from querybus.core.failure import FailureCode

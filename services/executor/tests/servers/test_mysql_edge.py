@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from querybus.bus.pages import Batch
+from querybus.bus.stores.pages import Batch
 from querybus.core.catalog import Catalog, Column, ColumnKind, ColumnProfile, Dialect, Table
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.policy import ConnectionPolicy

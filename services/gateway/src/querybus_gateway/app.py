@@ -15,7 +15,6 @@ from querybus.bus.application import Service, run_service
 from querybus.bus.broker import BusBroker, make_broker
 from querybus.bus.log.endings import Endings
 from querybus.bus.log.journal import Journal
-from querybus.bus.pages import PageStore
 from querybus.bus.pull import PullLoop
 from querybus.bus.requests.calls import CallServer, Subscriber
 from querybus.bus.requests.sign_in import SignInServer
@@ -23,6 +22,7 @@ from querybus.bus.stores.batches import BatchStore
 from querybus.bus.stores.buckets import ConnectionStore, CounterStore, CredentialStore, SecretStore
 from querybus.bus.stores.catalogs import CatalogStore
 from querybus.bus.stores.knowledge import BoardStore, KnowledgeStore, PreferenceStore, QualityStore
+from querybus.bus.stores.pages import PageStore
 from querybus.bus.stores.threads import ThreadStore
 from querybus.core.subjects import StageName
 from querybus.core.topology import ADVISORIES, EVENTS, SUBMIT, SWEEPER, submit_durable
@@ -64,6 +64,7 @@ from querybus_gateway.lifecycle.fair_queue import Turns
 from querybus_gateway.lifecycle.follow_mark import FollowMark
 from querybus_gateway.lifecycle.in_flight import OpenQueries
 from querybus_gateway.lifecycle.load import Load
+from querybus_gateway.lifecycle.replica import Replica
 from querybus_gateway.lifecycle.sweeper import NOTED, Sweeper
 from querybus_gateway.lifecycle.waiters import Waiters
 from querybus_gateway.settings import Settings
@@ -80,7 +81,7 @@ from querybus_gateway.use_cases.catalogs.connections import Catalogs
 from querybus_gateway.use_cases.catalogs.definitions import Definitions
 from querybus_gateway.use_cases.followups.confirm import Confirmations
 from querybus_gateway.use_cases.knowledge import Teaching
-from querybus_gateway.use_cases.queries import HELD_MAX, Limits, Queries
+from querybus_gateway.use_cases.queries import HELD_MAX, Admission, Limits, Queries, QueryPorts
 from querybus_gateway.use_cases.results.charts import Charts
 from querybus_gateway.use_cases.results.pages import Results
 from querybus_gateway.use_cases.sign_in import SignIn
@@ -115,10 +116,7 @@ class Stores:
     batches: BatchStore
     boards: BoardStore
     quality: QualityStore
-    open_queries: OpenQueries
-    waiters: Waiters
-    turns: Turns
-    load: Load
+    replica: Replica
     allowances: Allowances
 
 
@@ -137,10 +135,12 @@ def stores(settings: Settings, broker: BusBroker, *, clock: Clock, tracing: Trac
         batches=BatchStore(broker),
         boards=BoardStore(broker),
         quality=QualityStore(broker),
-        open_queries=open_queries,
-        waiters=Waiters(),
-        turns=Turns(open_queries, settings.in_flight_max, settings.in_flight_total_max),
-        load=Load(),
+        replica=Replica(
+            open_queries=open_queries,
+            turns=Turns(open_queries, settings.in_flight_max, settings.in_flight_total_max),
+            waiters=Waiters(),
+            load=Load(),
+        ),
         allowances=Allowances(CounterStore(broker), settings.allowed(), clock=clock),
     )
 
@@ -156,28 +156,24 @@ def queries_of(settings: Settings, broker: BusBroker, kept: Stores, *, clock: Cl
         clock=clock,
         random_bits=system_random_bits,
     )
-    return Queries(
+    ports = QueryPorts(
         log=kept.journal,
         events=kept.events,
         connections=KnownConnections(kept.connections, clock=clock),
         answers=kept.answers,
         submissions=SubmitQueue(broker, clock=clock),
         hints=CancelHints(broker),
-        open_queries=kept.open_queries,
-        turns=kept.turns,
-        threads=threads,
-        waiters=kept.waiters,
         progress=Subscriber(broker),
         registry=kept.credentials,
+        preferences=kept.preferences,
+    )
+    admission = Admission(
         limits=Limits(settings.option_caps, settings.repair_policies),
         allowances=kept.allowances,
-        preferences=kept.preferences,
-        clock=clock,
-        random_bits=system_random_bits,
         can_wait=frozenset(settings.tenants).__contains__,
-        load=kept.load,
         log_is_full=lambda: metrics.stream_share(EVENTS) >= LOG_SHARE_MAX,
     )
+    return Queries(ports, kept.replica, admission, threads, clock=clock, random_bits=system_random_bits)
 
 
 def boards_of(kept: Stores, queries: Queries, *, clock: Clock) -> BoardCases:
@@ -204,12 +200,12 @@ def use_cases_of(
     return UseCases(
         queries=queries,
         threads=queries.threads,
-        thread_events=ThreadEvents(queries.threads, kept.waiters, clock=clock),
+        thread_events=ThreadEvents(queries.threads, kept.replica.waiters, clock=clock),
         batches=Batches(queries, kept.batches, clock=clock, random_bits=system_random_bits),
         results=results,
         charts=Charts(queries, pictures),
         confirmations=Confirmations(
-            queries, log=kept.journal, events=kept.events, open_queries=kept.open_queries, clock=clock
+            queries, log=kept.journal, events=kept.events, open_queries=kept.replica.open_queries, clock=clock
         ),
         credentials=kept.credentials,
         callers=callers,
@@ -341,16 +337,13 @@ def loops(
         events=kept.events,
         answers=kept.answers,
         dead_letters=kept.dead_letters,
-        open_queries=kept.open_queries,
-        turns=kept.turns,
-        waiters=kept.waiters,
-        load=kept.load,
+        replica=kept.replica,
         metrics=metrics,
         clock=clock,
     )
     submissions = Submissions(
         queries=queries,
-        turns=kept.turns,
+        turns=kept.replica.turns,
         credentials=kept.credentials,
         answers=kept.answers,
         dead_letters=kept.dead_letters,
@@ -365,9 +358,9 @@ def loops(
         meter=Meter(kept.allowances, kept.journal.events),
         metrics=metrics,
         jitter=system_jitter,
-        on_answered=kept.waiters.finish,
+        on_answered=kept.replica.waiters.finish,
     )
-    mark = FollowMark(CounterStore(broker), kept.open_queries, kept.journal.log_end)
+    mark = FollowMark(CounterStore(broker), kept.replica.open_queries, kept.journal.log_end)
     follower = kept.journal.follow(sweeper.note, events=NOTED, start_sequence=mark.start_sequence)
     mark.attach(follower)
     return [

@@ -19,9 +19,9 @@ from querybus.bus.client import BusClient
 from querybus.bus.connection import Held, connect
 from querybus.bus.log.journal import Entry, Journal
 from querybus.bus.log.publish import Published, publish_event
-from querybus.bus.pages import PageStore
 from querybus.bus.pull import Message, PullLoop
 from querybus.bus.stores.buckets import ConnectionStore, CredentialStore
+from querybus.bus.stores.pages import PageStore
 from querybus.core.catalog import ColumnKind, Dialect
 from querybus.core.credential import Credential, key_hash, key_text
 from querybus.core.envelope import Audience, Envelope, concluded, decode, drafted

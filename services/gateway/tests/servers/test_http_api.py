@@ -13,7 +13,7 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from querybus.bus.pages import encode_page
+from querybus.bus.stores.pages import encode_page
 from querybus.core.catalog import ColumnKind
 from querybus.core.messages import Outcome, Result, ResultColumn
 from querybus.core.subjects import EventName, StageName

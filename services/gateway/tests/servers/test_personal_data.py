@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 from pyarrow import parquet
 
-from querybus.bus.pages import encode_page
+from querybus.bus.stores.pages import encode_page
 from querybus.core.catalog import ColumnKind
 from querybus.core.messages import Result, ResultColumn
 

@@ -20,8 +20,8 @@ import pytest
 import pytest_asyncio
 
 from querybus.bus.connection import Held
-from querybus.bus.pages import encode_page
 from querybus.bus.stores.catalogs import CatalogStore
+from querybus.bus.stores.pages import encode_page
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, ForeignKey, Table
 from querybus.core.envelope import concluded, drafted, failed, returned
 from querybus.core.failure import Facts, Failure, FailureCode

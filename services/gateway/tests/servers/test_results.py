@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from querybus.bus.pages import encode_page
+from querybus.bus.stores.pages import encode_page
 from querybus.core.catalog import ColumnKind
 from querybus.core.credential import Credential
 from querybus.core.envelope import Envelope

@@ -12,7 +12,7 @@ import pytest_asyncio
 
 from querybus.bus.client import BusClient
 from querybus.bus.connection import Held
-from querybus.bus.pages import PageStore, encode_page
+from querybus.bus.stores.pages import PageStore, encode_page
 from querybus.core.catalog import ColumnKind
 from querybus.core.messages import ForkedFrom, ResultColumn
 from querybus.core.subjects import EventName, StageName, run_token

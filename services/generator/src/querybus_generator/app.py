@@ -8,6 +8,7 @@ from querybus.bus.application import Service, run_service
 from querybus.bus.broker import make_broker
 from querybus.bus.log.journal import Journal
 from querybus.bus.stage import stage
+from querybus.bus.stage_policy import Runtime, StagePolicy
 from querybus.bus.stores.buckets import ConnectionStore, CounterStore
 from querybus.bus.stores.catalogs import CatalogStore
 from querybus.bus.stores.knowledge import KnowledgeStore
@@ -21,10 +22,11 @@ from querybus.ops.settings import load
 from querybus.ops.trace import tracing_of
 from querybus_generator.conversation.history import JournalHistory
 from querybus_generator.conversation.token_progress import TokenProgress
-from querybus_generator.generate import generate, generation_failed
+from querybus_generator.generate import Resources, generate, generation_failed
 from querybus_generator.linking.linker import Linker
 from querybus_generator.linking.routing import Router
 from querybus_generator.linking.semantic import Nearness
+from querybus_generator.ports import Ports
 from querybus_generator.prompts.texts import load_texts
 from querybus_generator.settings import Settings
 
@@ -43,29 +45,29 @@ def build(settings: Settings) -> Service:
     if settings.embeddings_base_url:
         shared = shared_limit(settings, CounterStore(broker))
         meaning = Nearness(EmbeddingClient(settings, metrics, shared=shared), settings)
+    ports = Ports(
+        catalogs=catalogs,
+        connections=connections,
+        history=JournalHistory(Journal(broker)),
+        model=model,
+        taught=knowledge,
+        progress=TokenProgress(broker),
+        meaning=meaning,
+    )
+    resources = Resources(
+        linker=Linker(schema_tokens_max=settings.schema_tokens_max),
+        texts=load_texts(settings.prompts_directory),
+        definitions=settings.definitions,
+        with_hints=settings.hints,
+        router=Router(),
+    )
     generating = stage(
         broker,
-        name=StageName.GENERATOR,
-        think=partial(
-            generate,
-            catalogs=catalogs,
-            connections=connections,
-            model=model,
-            history=JournalHistory(Journal(broker)),
-            linker=Linker(schema_tokens_max=settings.schema_tokens_max),
-            texts=load_texts(settings.prompts_directory),
-            taught=knowledge,
-            definitions=settings.definitions,
-            progress=TokenProgress(broker),
-            with_hints=settings.hints,
-            meaning=meaning,
-            router=Router(),
-        ),
+        partial(generate, ports=ports, resources=resources),
+        StagePolicy(name=StageName.GENERATOR, on_failure=generation_failed),
+        Runtime(metrics=metrics, tracing=tracing),
         # A slot waits for its model call: fewer slots than calls would leave the model idle.
         slots=max(settings.slots, settings.llm_concurrency_max),
-        metrics=metrics,
-        on_failure=generation_failed,
-        tracing=tracing,
         drain_seconds=settings.drain_seconds,
     )
     embeddings: tuple[Part, ...] = (meaning,) if meaning is not None else ()

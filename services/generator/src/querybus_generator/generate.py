@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Final, cast
 
 from querybus.core.catalog import Catalog, Language
@@ -43,7 +43,7 @@ from querybus.text.vectors import Near
 from querybus_generator.conversation.turns import Turn, bind, earlier_questions
 from querybus_generator.linking.linker import Linker
 from querybus_generator.linking.routing import Router
-from querybus_generator.ports import Catalogs, ChatModel, Connections, History, Meaning, Progress, Taught
+from querybus_generator.ports import History, Ports
 from querybus_generator.prompts.of_subject import QuestionPrompt, question_prompt
 from querybus_generator.prompts.question import CHAT_MARK
 from querybus_generator.prompts.template import fill
@@ -90,58 +90,56 @@ DEADLINE_RESERVE_SECONDS_MAX: Final = 3.0
 Outgoing = Envelope[Drafted] | Envelope[Concluded]
 
 
-async def generate(
-    envelope: Drafting,
-    delivery: Delivery,
-    *,
-    catalogs: Catalogs,
-    connections: Connections,
-    model: ChatModel | None,
-    history: History,
-    linker: Linker,
-    texts: Mapping[Language, Texts],
-    taught: Taught | None = None,
-    definitions: Mapping[str, str] | None = None,
-    progress: Progress | None = None,
-    with_hints: bool = False,
-    meaning: Meaning | None = None,
-    router: Router | None = None,
-) -> Outgoing | Failure:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resources:
+    """What every question is read with: the linker and its indexes, the texts, what an operator has set."""
+
+    linker: Linker
+    texts: Mapping[Language, Texts]
+    definitions: Mapping[str, str] = field(default_factory=dict[str, str])
+    with_hints: bool = False
+    router: Router | None = None
+
+
+async def generate(envelope: Drafting, delivery: Delivery, *, ports: Ports, resources: Resources) -> Outgoing | Failure:
     """Return the draft, the conclusion, or the Failure that recovery shall see.
 
     Failures: `connection` without a catalog, `model_unavailable`, `same_sql` where nothing new can come,
     `multi_statement` and the generation codes of a reply without SQL.
     """
     routed = Routed(envelope)
+    router, model, taught = resources.router, ports.model, ports.taught
     if router is not None and isinstance(envelope.body, Asked) and envelope.body.connections:
-        routed = await route(cast("Envelope[Asked]", envelope), router, catalogs, connections, taught)
+        routed = await route(cast("Envelope[Asked]", envelope), router, ports.catalogs, ports.connections, taught)
         envelope = routed.envelope
-    known = await catalogs.read(envelope.connection)
-    connection = await connections.get(envelope.connection)
+    known = await ports.catalogs.read(envelope.connection)
+    connection = await ports.connections.get(envelope.connection)
     if known is None or connection is None:
         return Failure.of(FailureCode.CONNECTION, "nothing is known of this connection: its catalog was not read yet")
     knowledge = await taught.read(envelope.tenant, envelope.connection) if taught is not None else None
     is_wanted = model is not None and envelope.options.model != BUILTIN
     prompting = await model.prompting(envelope.tenant, envelope.options.model) if model and is_wanted else None
-    prepared = await linker.prepare(known, connection.policy.of(envelope.tenant), knowledge, tenant=envelope.tenant)
+    prepared = await resources.linker.prepare(
+        known, connection.policy.of(envelope.tenant), knowledge, tenant=envelope.tenant
+    )
     subject = Subject(
         envelope=envelope,
         connection=connection,
         prepared=prepared,
-        texts=texts[envelope.language],
+        texts=resources.texts[envelope.language],
         model=model if prompting is not None else None,
         prompting=prompting or USUAL_PROMPTING,
         timeout_seconds=_timeout_seconds(envelope, delivery),
-        definitions={**(definitions or {}), **prepared.catalog.glossary},
-        progress=progress,
-        with_hints=with_hints,
-        meaning=meaning,
+        definitions={**resources.definitions, **prepared.catalog.glossary},
+        progress=ports.progress,
+        with_hints=resources.with_hints,
+        meaning=ports.meaning,
         choices=routed.choices,
         asked_of=label_of(routed.chosen, envelope) if routed.chosen is not None else "",
     )
     if isinstance(envelope.body, Returned):
-        return await _again(subject, envelope.body, history)
-    return await _first(subject, envelope.body, history)
+        return await _again(subject, envelope.body, ports.history)
+    return await _first(subject, envelope.body, ports.history)
 
 
 def generation_failed(envelope: Envelope[Asked] | Envelope[Returned], failure: Failure) -> Envelope[Failed]:

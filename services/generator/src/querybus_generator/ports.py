@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from querybus.core.catalog import Catalog
@@ -90,3 +91,16 @@ class History(Protocol):
     async def attempts(self, envelope: Envelope[Any], query_id: str) -> tuple[Attempt, ...]:
         """Return the attempts of another query of the same user; empty if there is no such query."""
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ports:
+    """All of them, as one value; without a model the translator answers."""
+
+    catalogs: Catalogs
+    connections: Connections
+    history: History
+    model: ChatModel | None = None
+    taught: Taught | None = None
+    progress: Progress | None = None
+    meaning: Meaning | None = None

@@ -7,11 +7,12 @@ from typing import Any
 
 from querybus.bus.application import Service, run_service
 from querybus.bus.broker import make_broker
-from querybus.bus.pages import PageStore
 from querybus.bus.stage import stage
+from querybus.bus.stage_policy import Runtime, StagePolicy
 from querybus.bus.stores.buckets import ConnectionStore, CounterStore
 from querybus.bus.stores.catalogs import CatalogStore
 from querybus.bus.stores.models import ModelStore
+from querybus.bus.stores.pages import PageStore
 from querybus.core.envelope import Envelope
 from querybus.core.failure import Failure
 from querybus.core.subjects import StageName
@@ -82,13 +83,10 @@ def build(settings: Settings) -> Service:
         think = partial(present_with_picture, present=think, server=server)
     presenting = stage(
         broker,
-        name=StageName.PRESENTER,
-        think=think,
+        think,
+        StagePolicy(name=StageName.PRESENTER, on_failure=plainly, after_deadline="proceed"),
+        Runtime(metrics=metrics, tracing=tracing),
         slots=settings.slots,
-        metrics=metrics,
-        on_failure=plainly,
-        after_deadline="proceed",
-        tracing=tracing,
         drain_seconds=settings.drain_seconds,
     )
     parts: tuple[Part, ...] = (tracing, store, *((connections, known, model) if model is not None else ()), presenting)

@@ -10,7 +10,7 @@ import asyncio
 from typing import Final, Protocol
 
 from querybus.bus.log.publish import BusTrouble
-from querybus.bus.pages import PageUnreadable, Rows, decode_page, page_sha256
+from querybus.bus.stores.pages import PageUnreadable, Rows, decode_page, page_sha256
 from querybus.core.envelope import Envelope
 from querybus.core.messages import Concluded, PagesAddress, Result, Scalar
 from querybus.ops.log import get_log

@@ -7,6 +7,7 @@ from functools import partial
 from querybus.bus.application import Service, run_service
 from querybus.bus.broker import make_broker
 from querybus.bus.stage import stage
+from querybus.bus.stage_policy import Runtime, StagePolicy
 from querybus.bus.stores.buckets import ConnectionStore
 from querybus.bus.stores.catalogs import CatalogStore
 from querybus.core.subjects import StageName
@@ -28,12 +29,10 @@ def build(settings: Settings) -> Service:
     connections = ConnectionStore(broker, follow=True)
     recovering = stage(
         broker,
-        name=StageName.RECOVERY,
-        think=partial(recover, catalogs=catalogs, connections=connections, guidance=load_guidance()),
+        partial(recover, catalogs=catalogs, connections=connections, guidance=load_guidance()),
+        StagePolicy(name=StageName.RECOVERY, on_failure=conclude_failed),
+        Runtime(metrics=metrics, tracing=tracing),
         slots=settings.slots,
-        metrics=metrics,
-        on_failure=conclude_failed,
-        tracing=tracing,
         drain_seconds=settings.drain_seconds,
     )
     return Service(

@@ -10,8 +10,8 @@ from querybus.bus.broker import make_broker
 from querybus.bus.log.journal import Journal
 from querybus.bus.log.sign import Signer
 from querybus.bus.requests.rpc import DatabaseClient
-from querybus.bus.settlement import Think
 from querybus.bus.stage import stage
+from querybus.bus.stage_policy import Runtime, StagePolicy, Think
 from querybus.bus.stores.buckets import ConnectionStore
 from querybus.bus.stores.catalogs import CatalogStore
 from querybus.core.delivery import Delivery
@@ -38,8 +38,7 @@ def build(settings: Settings) -> Service:
     connections = ConnectionStore(broker, follow=True)
     validating = stage(
         broker,
-        name=StageName.VALIDATOR,
-        think=counting(
+        counting(
             partial(
                 validate,
                 catalogs=catalogs,
@@ -49,10 +48,9 @@ def build(settings: Settings) -> Service:
             ),
             metrics,
         ),
+        StagePolicy(name=StageName.VALIDATOR, sign=Signer(settings.signing_key.get_secret_value())),
+        Runtime(metrics=metrics, tracing=tracing),
         slots=settings.slots,
-        metrics=metrics,
-        sign=Signer(settings.signing_key.get_secret_value()),
-        tracing=tracing,
         drain_seconds=settings.drain_seconds,
     )
     return Service(

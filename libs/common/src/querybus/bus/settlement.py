@@ -7,9 +7,7 @@ query's log, and settles it after that publish is acknowledged. A stage holds at
 from __future__ import annotations
 
 import asyncio
-import time
 import traceback
-from collections.abc import Awaitable, Callable
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from enum import Enum
@@ -31,9 +29,9 @@ from querybus.bus.log.publish import (
     TooLarge,
     address_of,
 )
-from querybus.bus.log.sign import Signer, Verifier
 from querybus.bus.ports import Bus, Incoming
 from querybus.bus.pull import STOPPED_DELAY_SECONDS, retry_delay_seconds
+from querybus.bus.stage_policy import Runtime, StagePolicy, Think
 from querybus.core.delivery import Delivery
 from querybus.core.envelope import (
     Envelope,
@@ -53,31 +51,20 @@ from querybus.core.subjects import (
     WRITES,
     EventAddress,
     EventName,
-    StageName,
     message_id,
     parse_event_subject,
     progress_subject,
     token,
 )
-from querybus.ops.clock import Clock, Jitter, system_clock, system_jitter
 from querybus.ops.log import get_log
-from querybus.ops.metrics import Metrics
-from querybus.ops.trace import Tracing, describe, is_sampled, stage_attributes
+from querybus.ops.trace import describe, is_sampled, stage_attributes
 
-Think = Callable[[Envelope[Any], Delivery], Awaitable[Envelope[Any] | Failure]]
-OnFailure = Callable[[Envelope[Any], Failure], Envelope[Any]]
-AfterDeadline = Literal["expire", "proceed"]
 Settled = Literal["published", "failed", "expired", "fence_lost", "cancelled", "dead", "nak"]
 
-GRACE_SECONDS: Final = 3.0
-"""What a stage that proceeds after the deadline may take even then."""
-ANNOUNCE_AFTER_SECONDS: Final = 0.1
-"""What a stage has done by then is known from its event; a note before that would cost more than it says."""
 PUBLISH_GRACE_MS: Final = 5_000
 """How long a publish is tried at least, also when the deadline has passed meanwhile."""
 _LAST_PAUSE_SECONDS: Final = 0.2
 _LAST_WORD_SECONDS_MAX: Final = 2.0
-_CANCEL_PAUSES_SECONDS: Final = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8)
 REASON_LENGTH_MAX: Final = 500
 _FRAMES_SHOWN: Final = 6
 
@@ -108,40 +95,15 @@ class _Work:
 class Settlement:
     """The settlement table as code; knows the bus only through its ports. One for each stage."""
 
-    def __init__(
-        self,
-        bus: Bus,
-        *,
-        name: StageName,
-        think: Think,
-        metrics: Metrics,
-        clock: Clock = system_clock,
-        jitter: Jitter = system_jitter,
-        timer: Callable[[], float] = time.perf_counter,
-        on_failure: OnFailure | None = None,
-        after_deadline: AfterDeadline = "expire",
-        sign: Signer | None = None,
-        verify: Verifier | None = None,
-        tracing: Tracing | None = None,
-        grace_seconds: float = GRACE_SECONDS,
-        cancel_pauses_seconds: tuple[float, ...] = _CANCEL_PAUSES_SECONDS,
-        announce_after_seconds: float = ANNOUNCE_AFTER_SECONDS,
-    ) -> None:
+    def __init__(self, bus: Bus, think: Think, policy: StagePolicy, runtime: Runtime) -> None:
         self._bus = bus
-        self._name = name
         self._think = think
-        self._metrics = metrics
-        self._clock = clock
-        self._jitter = jitter
-        self._timer = timer
-        self._on_failure: OnFailure = on_failure or partial(failed, stage=name)
-        self._proceeds = after_deadline == "proceed"
-        self._signer = sign
-        self._verifier = verify
-        self._tracing = tracing
-        self._grace_seconds = grace_seconds
-        self._cancel_pauses_seconds = cancel_pauses_seconds
-        self._announce_after_seconds = announce_after_seconds
+        self._policy = policy
+        self._name = policy.name
+        self._on_failure = policy.on_failure or partial(failed, stage=policy.name)
+        self._runtime = runtime
+        self._metrics = runtime.metrics
+        self._tracing = runtime.tracing
         self._running: set[_Work] = set()
         self._reporting: set[asyncio.Task[None]] = set()
 
@@ -155,7 +117,7 @@ class Settlement:
 
     async def handle(self, message: Incoming) -> None:
         """Take one message to its end: settled, or (when stopped) given back."""
-        started = self._timer()
+        started = self._runtime.timer()
         settled: Settled = "nak"
         if message.deliveries > 1:
             self._metrics.redelivery(self._name)
@@ -166,7 +128,7 @@ class Settlement:
                 settled = await self._settle(message)
             finally:
                 # Within the span: the line names the trace.
-                seconds = self._timer() - started
+                seconds = self._runtime.timer() - started
                 self._metrics.stage_settled(self._name, settled, seconds)
                 address = parse_event_subject(message.subject)
                 if address is not None:
@@ -186,7 +148,7 @@ class Settlement:
             address, envelope = self._read(message)
         except Undecodable as error:
             return await self._refuse(message, error)
-        work = _Work(message, address, envelope, self._clock())
+        work = _Work(message, address, envelope, self._runtime.clock())
         if is_sampled():
             describe(
                 stage_attributes(
@@ -216,7 +178,7 @@ class Settlement:
         envelope = decode(address.event, message.data)
         if address_of(envelope) != address:
             raise Undecodable("tenant, thread or query of the body are not those of the subject")
-        if self._verifier is not None and not self._verifier.verify(
+        if self._policy.verify is not None and not self._policy.verify.verify(
             message.subject,
             message.headers.get(MESSAGE_ID, ""),
             message.data,
@@ -248,16 +210,16 @@ class Settlement:
             last = await self._last(work)
             if last is not None and last.sequence > message.sequence:
                 return await self._was_first(work, is_own=self._is_own(work, last))
-        now_ms = work.started_at if message.deliveries == 1 else self._clock()
+        now_ms = work.started_at if message.deliveries == 1 else self._runtime.clock()
         remaining_seconds = envelope.remaining_ms(now_ms) / 1_000
-        if self._proceeds:
-            remaining_seconds = max(remaining_seconds, self._grace_seconds)
+        if self._policy.proceeds:
+            remaining_seconds = max(remaining_seconds, self._policy.grace_seconds)
             if message.is_last_delivery:
                 # Four deliveries did not end it, perhaps because the verb ends the process: do without the verb.
                 return await self._publish_failure(work, Failure.of(FailureCode.INTERNAL, "last delivery"))
         elif remaining_seconds <= 0:
             return await self._publish(work, self._expired(envelope), "expired")
-        note = asyncio.get_running_loop().call_later(self._announce_after_seconds, self._announce, work)
+        note = asyncio.get_running_loop().call_later(self._policy.announce_after_seconds, self._announce, work)
         try:
             thought = await self._think_within(work, remaining_seconds, now_ms)
         finally:
@@ -267,13 +229,13 @@ class Settlement:
                 return await self._publish_failure(work, failure)
             case _Ended.CANCELLED:
                 return await self._leave_cancelled(work)
-            case _Ended.EXPIRED if self._proceeds:
+            case _Ended.EXPIRED if self._policy.proceeds:
                 return await self._publish_failure(work, Failure.of(FailureCode.TIMEOUT, "the stage's own time"))
             case _Ended.EXPIRED:
                 return await self._publish(work, self._expired(envelope), "expired")
             case result:
                 self._vet(work, result)
-                if self._signer is not None and result.event is EventName.APPROVED:
+                if self._policy.sign is not None and result.event is EventName.APPROVED:
                     await self._compare_with_first(work, result)
                 return await self._publish(work, result, "published")
 
@@ -287,7 +249,7 @@ class Settlement:
             try:
                 return await self._bus.last(work.address)
             except BusTrouble:
-                if self._clock() >= until_ms:
+                if self._runtime.clock() >= until_ms:
                     raise
             await asyncio.sleep(_LAST_PAUSE_SECONDS)
 
@@ -330,7 +292,7 @@ class Settlement:
             raise ValueError("the query is not the one that was asked")
 
     async def _publish(self, work: _Work, event: Envelope[Any], settled: Settled) -> Settled:
-        now_ms = self._clock()
+        now_ms = self._runtime.clock()
         step = PathStep(stage=self._name, event=event.event, started_at=work.started_at, ended_at=now_ms)
         event = stamped(event, step)
         try:
@@ -338,7 +300,7 @@ class Settlement:
                 event,
                 input_sequence=work.message.sequence,
                 until_ms=max(work.envelope.deadline_at, now_ms + PUBLISH_GRACE_MS),
-                sign=self._signer if event.event is EventName.APPROVED else None,
+                sign=self._policy.sign if event.event is EventName.APPROVED else None,
             )
         except TooLarge as error:
             if settled != "published":
@@ -365,7 +327,7 @@ class Settlement:
 
     def _stored(self, event: Envelope[Any]) -> None:
         if event.event is EventName.FINISHED:
-            self._metrics.query_finished(event, self._clock())
+            self._metrics.query_finished(event, self._runtime.clock())
 
     def _expired(self, envelope: Envelope[Any]) -> Envelope[Concluded]:
         draft = draft_of(envelope)
@@ -394,7 +356,7 @@ class Settlement:
         return "fence_lost"
 
     async def _leave_cancelled(self, work: _Work) -> Settled:
-        for pause in self._cancel_pauses_seconds:
+        for pause in self._policy.cancel_pauses_seconds:
             await asyncio.sleep(pause)
             last = await self._bus.last(work.address)
             if last is not None and last.sequence > work.message.sequence:
@@ -430,10 +392,10 @@ class Settlement:
 
     def _must_end_now(self, work: _Work, error: Exception) -> bool:
         # All deliveries of the end stage take longer than a query may be late, and it needs no verb to end one.
-        if not self._proceeds or isinstance(error, BusTrouble):
+        if not self._policy.proceeds or isinstance(error, BusTrouble):
             return False
         delay_seconds = retry_delay_seconds(work.message.deliveries, lambda: 0.0)
-        return work.envelope.remaining_ms(self._clock()) < delay_seconds * 1_000
+        return work.envelope.remaining_ms(self._runtime.clock()) < delay_seconds * 1_000
 
     async def _stop(self, work: _Work) -> None:
         """The process stops: another worker takes the message; the last delivery gets its last word here."""
@@ -451,7 +413,7 @@ class Settlement:
     async def _give_back(self, message: Incoming) -> None:
         # Without a connection the message comes back by itself after its ack_wait.
         with suppress(nats.errors.Error):
-            await message.nak(retry_delay_seconds(message.deliveries, self._jitter))
+            await message.nak(retry_delay_seconds(message.deliveries, self._runtime.jitter))
 
     def _announce(self, work: _Work) -> None:
         if work.envelope.shadow_of is None:

@@ -18,18 +18,15 @@ from querybus.bus.log.publish import (
     publish_event,
     publish_message,
 )
-from querybus.bus.log.sign import Signer, Verifier
+from querybus.bus.log.sign import Signer
 from querybus.bus.ports import Incoming
 from querybus.bus.pull import PullLoop
 from querybus.bus.settlement import (
-    GRACE_SECONDS,
     PUBLISH_GRACE_MS,
     REASON_LENGTH_MAX,
-    AfterDeadline,
-    OnFailure,
     Settlement,
-    Think,
 )
+from querybus.bus.stage_policy import Runtime, StagePolicy, Think
 from querybus.core.envelope import (
     Envelope,
 )
@@ -41,8 +38,7 @@ from querybus.core.subjects import (
     every_cancel_filter,
 )
 from querybus.core.topology import EVENTS
-from querybus.ops.clock import Clock, Jitter, system_clock, system_jitter
-from querybus.ops.metrics import Metrics
+from querybus.ops.clock import Clock, system_clock
 from querybus.ops.trace import Tracing
 
 
@@ -147,49 +143,18 @@ class Stage:
 
 
 def stage(
-    broker: Connected,
-    *,
-    name: StageName,
-    think: Think,
-    slots: int,
-    metrics: Metrics,
-    clock: Clock = system_clock,
-    jitter: Jitter = system_jitter,
-    on_failure: OnFailure | None = None,
-    after_deadline: AfterDeadline = "expire",
-    sign: Signer | None = None,
-    verify: Verifier | None = None,
-    tracing: Tracing | None = None,
-    drain_seconds: float = 25.0,
-    grace_seconds: float = GRACE_SECONDS,
+    broker: Connected, think: Think, policy: StagePolicy, runtime: Runtime, *, slots: int, drain_seconds: float = 25.0
 ) -> Stage:
-    """Return the part that consumes a stage's events and settles each one after `think`.
-
-    `on_failure` makes the event of a Failure (default: `failed`). `after_deadline="proceed"` is the end stage's:
-    its verb is called whatever the deadline, within at least `grace_seconds`, and every failure, timeout or last
-    delivery publishes what `on_failure` makes.
-    """
-    settlement = Settlement(
-        NatsBus(broker, clock=clock, tracing=tracing),
-        name=name,
-        think=think,
-        metrics=metrics,
-        clock=clock,
-        jitter=jitter,
-        on_failure=on_failure,
-        after_deadline=after_deadline,
-        sign=sign,
-        verify=verify,
-        tracing=tracing,
-        grace_seconds=grace_seconds,
-    )
+    """Return the part that consumes a stage's events, at most `slots` at once, and settles each one after `think`."""
+    bus = NatsBus(broker, clock=runtime.clock, tracing=runtime.tracing)
+    settlement = Settlement(bus, think, policy, runtime)
     loop = PullLoop(
         broker,
         stream=EVENTS,
-        durable=name,
+        durable=policy.name,
         slots=slots,
         handle=settlement.handle,
         drain_seconds=drain_seconds,
-        jitter=jitter,
+        jitter=runtime.jitter,
     )
-    return Stage(broker, settlement, loop, receives_cancel=after_deadline == "expire")
+    return Stage(broker, settlement, loop, receives_cancel=not policy.proceeds)

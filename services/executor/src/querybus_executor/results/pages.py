@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from querybus.bus.log.publish import BusTrouble, TooLarge
-from querybus.bus.pages import Batch, PageStore, encode_batches
+from querybus.bus.stores.pages import Batch, PageStore, encode_batches
 from querybus.core.messages import PagesAddress
 from querybus.ops.log import get_log
 from querybus_executor.ports import Run

@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, Final
 
-from querybus.bus.pages import Batch, batch_of, cells_of
+from querybus.bus.stores.pages import Batch, batch_of, cells_of
 from querybus.core.messages import ResultColumn, Scalar
 from querybus.text.rows.cells import cell
 from querybus_executor.ports import PageSink, Rows

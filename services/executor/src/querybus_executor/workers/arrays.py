@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from querybus.bus.pages import AS_JSON, Batch, Rows, batch_of_arrays, cells_of
+from querybus.bus.stores.pages import AS_JSON, Batch, Rows, batch_of_arrays, cells_of
 from querybus.core.messages import ResultColumn
 from querybus_executor.workers.columns import COLUMNS
 

@@ -25,10 +25,9 @@ from querybus.ops.metrics import Metrics
 from querybus.ops.run import end
 from querybus_gateway.bus.stores import DeadLetters
 from querybus_gateway.lifecycle.conclusions import AnswerAgain, Ending, dead_lettered, expired, finished_of, unrendered
-from querybus_gateway.lifecycle.fair_queue import Turns
-from querybus_gateway.lifecycle.in_flight import OpenQueries, OpenQuery
-from querybus_gateway.lifecycle.load import Load
-from querybus_gateway.lifecycle.waiters import Waiters, thread_key
+from querybus_gateway.lifecycle.in_flight import OpenQuery
+from querybus_gateway.lifecycle.replica import Replica
+from querybus_gateway.lifecycle.waiters import thread_key
 from querybus_gateway.ports import Answers, Events
 
 TICK_SECONDS: Final = 1.0
@@ -57,10 +56,7 @@ class Sweeper:
         events: Events,
         answers: Answers,
         dead_letters: DeadLetters,
-        open_queries: OpenQueries,
-        turns: Turns,
-        waiters: Waiters,
-        load: Load,
+        replica: Replica,
         metrics: Metrics,
         clock: Clock,
     ) -> None:
@@ -69,10 +65,10 @@ class Sweeper:
         self._events = events
         self._answers = answers
         self._dead_letters = dead_letters
-        self._open = open_queries
-        self._turns = turns
-        self._waiters = waiters
-        self._load = load
+        self._open = replica.open_queries
+        self._turns = replica.turns
+        self._waiters = replica.waiters
+        self._load = replica.load
         self._metrics = metrics
         self._clock = clock
         self._places = asyncio.Semaphore(SWEPT_AT_ONCE_MAX)

@@ -29,10 +29,9 @@ from querybus.ops.log import get_log
 from querybus_gateway.access.quotas import Allowances
 from querybus_gateway.admit import RANDOM_BITS, WAIT_SECONDS_MAX, AskRequest, Chance, admit
 from querybus_gateway.lifecycle.conclusions import cancelled, finished_of, is_concluded, outcome_of
-from querybus_gateway.lifecycle.fair_queue import Turns
-from querybus_gateway.lifecycle.in_flight import OPEN_QUERIES_MAX, OpenQueries
-from querybus_gateway.lifecycle.load import Load
-from querybus_gateway.lifecycle.waiters import Waiters, Watch
+from querybus_gateway.lifecycle.in_flight import OPEN_QUERIES_MAX
+from querybus_gateway.lifecycle.replica import Replica
+from querybus_gateway.lifecycle.waiters import Watch
 from querybus_gateway.ports import (
     Answers,
     Connections,
@@ -85,6 +84,35 @@ class Limits:
     """Who repairs, by tenant, where a request does not say."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryPorts:
+    """Where queries come from and go to."""
+
+    log: Log
+    events: Events
+    connections: Connections
+    answers: Answers
+    submissions: Submissions
+    hints: Hints
+    progress: Progress
+    registry: Credentials
+    preferences: PreferencesOf | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admission:
+    """What decides on a new query.
+
+    `can_wait` says whether a tenant has a queue of its own for what exceeds its cap, `log_is_full` whether what is
+    left of the event log is needed for the ends of what was accepted.
+    """
+
+    limits: Limits
+    allowances: Allowances
+    can_wait: Callable[[str], bool]
+    log_is_full: Callable[[], bool] = lambda: False
+
+
 @dataclass(frozen=True, slots=True)
 class Begun:
     """The first event of a query that is on its log or waits in the queue."""
@@ -103,52 +131,21 @@ class Queries:
 
     def __init__(
         self,
-        *,
-        log: Log,
-        events: Events,
-        connections: Connections,
-        answers: Answers,
-        submissions: Submissions,
-        hints: Hints,
-        open_queries: OpenQueries,
-        turns: Turns,
+        ports: QueryPorts,
+        replica: Replica,
+        admission: Admission,
         threads: Threads,
-        waiters: Waiters,
-        progress: Progress,
-        registry: Credentials,
-        limits: Limits,
-        allowances: Allowances,
+        *,
         clock: Clock,
         random_bits: RandomBits,
-        can_wait: Callable[[str], bool],
-        load: Load,
-        log_is_full: Callable[[], bool] = lambda: False,
-        preferences: PreferencesOf | None = None,
     ) -> None:
-        """`can_wait` says whether a tenant has a queue of its own for what exceeds its cap.
-
-        `log_is_full` says whether what is left of the event log is needed for the ends of what was accepted.
-        """
-        self._log = log
-        self._events = events
-        self._connections = connections
-        self._answers = answers
-        self._submissions = submissions
-        self._hints = hints
-        self._open = open_queries
-        self._turns = turns
+        self._ports = ports
+        self._replica = replica
+        self._admission = admission
         self.threads = threads
-        self._waiters = waiters
-        self._registry = registry
-        self._following = Following(log, progress, waiters, clock, self._may_read)
-        self._limits = limits
+        self._following = Following(ports.log, ports.progress, replica.waiters, clock, self._may_read)
         self._clock = clock
         self._random_bits = random_bits
-        self._can_wait = can_wait
-        self._load = load
-        self._log_is_full = log_is_full
-        self._allowances = allowances
-        self._preferences = preferences
 
     async def ask(
         self,
@@ -172,13 +169,13 @@ class Queries:
             return overload
         try:
             with ExitStack() as admitting:
-                admitting.enter_context(self._load.admitting(token(credential.tenant)))
-                if (refused := await self._allowances.take(credential.tenant)) is not None:
+                admitting.enter_context(self._replica.load.admitting(token(credential.tenant)))
+                if (refused := await self._admission.allowances.take(credential.tenant)) is not None:
                     return refused
                 envelope = await self.admitted(request, credential, idempotency_key, continues, until_sequence)
                 if isinstance(envelope, Problem):
                     return envelope
-                with self._waiters.watch(token(credential.tenant), envelope.query_id, only_end=True) as watch:
+                with self._replica.waiters.watch(token(credential.tenant), envelope.query_id, only_end=True) as watch:
                     begun = await self.begin(envelope, has_key=idempotency_key is not None)
                     admitting.close()
                     if isinstance(begun, Problem):
@@ -195,7 +192,7 @@ class Queries:
             reply = result
         until = self._clock() + round(min(seconds, WAIT_SECONDS_MAX) * 1_000)
         while not reply.is_finished and (left := (until - self._clock()) / 1_000) > 0:
-            if self._waiters.is_closing:
+            if self._replica.waiters.is_closing:
                 break
             await watch.wait(left)
             # It was stored: that its log cannot be read back at once is no reason to refuse it.
@@ -218,14 +215,14 @@ class Queries:
         asked_until_sequence: int | None = None,
     ) -> Envelope[Asked] | Problem:
         """Return the first event of a request, or the problem with it; appends nothing. BusTrouble."""
-        if (spent := await self._allowances.spent(credential.tenant)) is not None:
+        if (spent := await self._admission.allowances.spent(credential.tenant)) is not None:
             return spent
         until_sequence = 0
         turns: Sequence[Entry] = ()
         origin: ForkedFrom | None = None
         if request.thread_id is not None and is_id(request.thread_id):
             try:
-                turns = await self._log.thread(credential.tenant, request.thread_id)
+                turns = await self._ports.log.thread(credential.tenant, request.thread_id)
             except LogTooLong:
                 return Problem(ProblemCode.INVALID, "the thread has too many turns; begin a new one")
             record = None if turns else await self.threads.origin(request.thread_id, credential)
@@ -242,8 +239,8 @@ class Queries:
             request,
             credential,
             Chance(self._clock(), self._random_bits(RANDOM_BITS)),
-            connections=await self._connections.names(credential.tenant),
-            caps=self._limits.caps,
+            connections=await self._ports.connections.names(credential.tenant),
+            caps=self._admission.limits.caps,
             idempotency_key=idempotency_key,
             thread_until_sequence=until_sequence,
             continues=continues,
@@ -254,7 +251,7 @@ class Queries:
             envelope = as_chosen(envelope, turns)
         if origin is not None and not isinstance(envelope, Problem):
             envelope = envelope.with_body(envelope.body.model_copy(update={"forked_from": origin}))
-        policy = self._limits.repair_policies.get(credential.tenant)
+        policy = self._admission.limits.repair_policies.get(credential.tenant)
         if isinstance(envelope, Problem) or envelope.options.repair_policy is not None or policy is None:
             return envelope
         options = envelope.options.model_copy(update={"repair_policy": policy})
@@ -265,7 +262,7 @@ class Queries:
 
         For what nobody waits for at an API: it is slowed down to the tenant's rate instead of refused.
         """
-        while (refused := await self._allowances.take(envelope.tenant)) is not None:
+        while (refused := await self._admission.allowances.take(envelope.tenant)) is not None:
             left_seconds = envelope.remaining_ms(self._clock()) / 1_000
             if left_seconds <= 0:
                 return
@@ -273,49 +270,49 @@ class Queries:
 
     async def _preferred(self, credential: Credential) -> Preferences:
         """Return what the caller prefers. BusTrouble."""
-        if self._preferences is None:
+        if self._ports.preferences is None:
             return Preferences()
-        return await self._preferences.read(credential.tenant, credential.user)
+        return await self._ports.preferences.read(credential.tenant, credential.user)
 
     async def begin(self, envelope: Envelope[Asked], *, has_key: bool) -> Begun | Problem:
         if has_key and (known := await self._known(envelope.tenant, envelope.query_id)) is not None:
             return await self._replayed(envelope, known)
-        if len(self._open) >= OPEN_QUERIES_MAX:
+        if len(self._replica.open_queries) >= OPEN_QUERIES_MAX:
             return Problem(ProblemCode.QUEUE_FULL, retry_after_seconds=BUS_RETRY_SECONDS)
-        if self._log_is_full():
+        if self._admission.log_is_full():
             return Problem(ProblemCode.QUEUE_FULL, "the log is full", retry_after_seconds=FULL_RETRY_SECONDS)
         tenant = token(envelope.tenant)
         if has_key and (overload := self._overload(envelope.tenant, envelope.remaining_ms(self._clock()))) is not None:
             return overload
-        if self._turns.is_full(tenant):
-            waiting = max(self._turns.waiting(tenant), await self._submissions.waiting(tenant))
-            if not self._can_wait(tenant) or waiting >= HELD_MAX:
+        if self._replica.turns.is_full(tenant):
+            waiting = max(self._replica.turns.waiting(tenant), await self._ports.submissions.waiting(tenant))
+            if not self._admission.can_wait(tenant) or waiting >= HELD_MAX:
                 return Problem(ProblemCode.QUEUE_FULL, retry_after_seconds=BUS_RETRY_SECONDS)
-            await self._submissions.put(envelope)
+            await self._ports.submissions.put(envelope)
             return Begun(envelope, is_queued=True)
-        with self._turns.taken(tenant):
+        with self._replica.turns.taken(tenant):
             return await self.mint(envelope)
 
     def _overload(self, tenant: str, left_ms: float) -> Problem | None:
         """Return the refusal of one more query of a tenant whose queries would not end in time."""
-        open_count = self._open.in_flight(token(tenant)) + self._turns.waiting(token(tenant))
-        wait = self._load.refusal_seconds(token(tenant), open_count, left_ms, self._clock())
+        open_count = self._replica.open_queries.in_flight(token(tenant)) + self._replica.turns.waiting(token(tenant))
+        wait = self._replica.load.refusal_seconds(token(tenant), open_count, left_ms, self._clock())
         return None if wait is None else Problem(ProblemCode.QUEUE_FULL, retry_after_seconds=wait)
 
     async def mint(self, envelope: Envelope[Asked]) -> Begun | Problem:
         """Append the first event. A log that began before with the same request makes it a replay. BusTrouble."""
         now = self._clock()
         try:
-            published = await self._events.publish(
+            published = await self._ports.events.publish(
                 envelope, input_sequence=0, expected_last_sequence=0, until_ms=now + PUBLISH_MS_MAX
             )
         except TooLarge:
             return Problem(ProblemCode.TOO_LARGE)
         if isinstance(published, Stored):
-            self._open.note(address_of(envelope), published.sequence, envelope.deadline_at, now)
+            self._replica.open_queries.note(address_of(envelope), published.sequence, envelope.deadline_at, now)
         elif (known := await self._known(envelope.tenant, envelope.query_id)) is not None:
             return await self._replayed(envelope, known)
-        elif await self._log.last(address_of(envelope)) is None:
+        elif await self._ports.log.last(address_of(envelope)) is None:
             # The server still knows the message id, but the log was deleted with its thread.
             return Problem(ProblemCode.IDEMPOTENCY_MISMATCH, "what was asked with this key was deleted")
         # The stages are at work on it already: this delays no answer.
@@ -332,10 +329,10 @@ class Queries:
     async def _known(self, tenant: str, query: str) -> Envelope[Asked] | None:
         """Return the first event of a query that has begun or waits to begin."""
         try:
-            log = await self._log.query(tenant, query)
+            log = await self._ports.log.query(tenant, query)
             if log:
                 return first(log)
-            waiting = await self._submissions.get(tenant, query)
+            waiting = await self._ports.submissions.get(tenant, query)
             return decode(EventName.ASKED, waiting) if waiting is not None else None
         except Undecodable:
             return None
@@ -343,10 +340,10 @@ class Queries:
     async def _find(self, query: str, credential: Credential) -> Sequence[Entry] | Queued | Problem:
         if not is_id(query):
             return _MISSING
-        log = await self._log.query(credential.tenant, query)
+        log = await self._ports.log.query(credential.tenant, query)
         if log:
             return log if may_read(log, credential) else _MISSING
-        waiting = await self._submissions.get(credential.tenant, query)
+        waiting = await self._ports.submissions.get(credential.tenant, query)
         if waiting is None:
             return _MISSING
         try:
@@ -371,14 +368,14 @@ class Queries:
         `is_known`: it was stored a moment ago, so one that is not found has only not reached the replica asked.
         """
         until = self._clock() + round(min(seconds, WAIT_SECONDS_MAX) * 1_000)
-        with self._waiters.watch(token(credential.tenant), query, only_end=True) as watch:
+        with self._replica.waiters.watch(token(credential.tenant), query, only_end=True) as watch:
             reply = await self.read(query, credential)
             while (left := (until - self._clock()) / 1_000) > 0:
                 if isinstance(reply, Reply) and reply.is_finished:
                     break
                 if isinstance(reply, Problem) and not is_known and reply.code is not ProblemCode.BUS_UNAVAILABLE:
                     break
-                if self._waiters.is_closing:
+                if self._replica.waiters.is_closing:
                     # Who asks again and again while this replica stops must not do so without a pause.
                     await asyncio.sleep(min(left, CLOSING_PAUSE_SECONDS))
                     break
@@ -402,7 +399,7 @@ class Queries:
                     return self._cancel_outcome(query, log, credential, has_published=has_published)
                 ending = cancelled(log, self._clock())
                 if ending is not None:
-                    published = await self._events.publish(
+                    published = await self._ports.events.publish(
                         ending.envelope,
                         input_sequence=ending.after_sequence,
                         expected_last_sequence=ending.after_sequence,
@@ -410,7 +407,7 @@ class Queries:
                     )
                     has_published = has_published or not isinstance(published, FenceLost)
                     if has_published:
-                        await self._hints.cancel(credential.tenant, query)
+                        await self._ports.hints.cancel(credential.tenant, query)
                 if self._clock() >= until:
                     return Problem(ProblemCode.BUS_UNAVAILABLE, retry_after_seconds=BUS_RETRY_SECONDS)
                 result = await self._find(query, credential)
@@ -447,7 +444,7 @@ class Queries:
         if isinstance(reply, Reply) or reply.code is not ProblemCode.NOT_FOUND or not is_id(query):
             return reply
         try:
-            data = await self._answers.get(credential, query)
+            data = await self._ports.answers.get(credential, query)
         except BusTrouble as trouble:
             return _trouble(trouble)
         stored: Json = json.loads(data) if data is not None else {}
@@ -473,11 +470,11 @@ class Queries:
 
     def close(self) -> None:
         """Let everybody go who waits at this replica: what they wait for goes on without it."""
-        self._waiters.close()
+        self._replica.waiters.close()
 
     async def _may_read(self, credential: Credential) -> bool:
         try:
-            return await is_still_known(credential, self._registry, self._clock())
+            return await is_still_known(credential, self._ports.registry, self._clock())
         except BusTrouble:
             # It was let in a moment ago; that the registry cannot be asked just now takes nothing away.
             return True

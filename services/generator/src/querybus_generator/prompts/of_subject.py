@@ -15,7 +15,8 @@ from querybus.text.knowledge import Entry
 from querybus.text.vectors import Near
 from querybus_generator.conversation.turns import Turn
 from querybus_generator.linking.index import Linking
-from querybus_generator.prompts.question import Example, Matched, render_question
+from querybus_generator.linking.linker import Prepared
+from querybus_generator.prompts.question import Evidence, Example, Matched, Retry, Spoken, render_question
 from querybus_generator.steps.by_definition import instruction_lines
 from querybus_generator.subject import Subject
 from querybus_translator.answers.hints import hints_for
@@ -51,34 +52,40 @@ def question_prompt(
     with_values = may_see_data(envelope, subject.connection)
     readable, today = subject.readable, subject.today
     hints = hints_for(readable, prepared.catalog, today=today, with_values=with_values) if subject.with_hints else ()
+    examples = [Example(entry.key, with_today(entry.text, prepared.catalog.dialect, subject.today)) for entry in used]
     messages = render_question(
         subject.texts.prompt,
-        catalog=prepared.catalog,
-        tables=tables,
-        schema=prepared.schema(tables, with_values=with_values),
-        question=envelope.question if turns else subject.question,
-        reading=(envelope.enriched_question or "") if turns else "",
-        today=subject.today,
+        prepared.catalog,
+        tables,
+        Spoken(
+            question=envelope.question if turns else subject.question,
+            today=today,
+            reading=(envelope.enriched_question or "") if turns else "",
+            turns=turns,
+        ),
         with_values=with_values,
-        turns=turns,
-        advice=advice,
-        attempts=attempts,
-        examples=[
-            Example(entry.key, with_today(entry.text, prepared.catalog.dialect, subject.today)) for entry in used
-        ],
-        matched=[
-            Matched(link.text, link.table, link.column, link.value)
-            for link in (
-                (*prepared.index.values.named(asked), *prepared.index.values.near(asked)) if with_values else ()
-            )
-            if link.column is not None and link.value is not None
-        ],
-        instructions=[*instruction_lines(prepared, readable), *hints],
-        about=subject.connection.description,
+        evidence=Evidence(
+            examples=examples,
+            matched=_matched(prepared, asked) if with_values else (),
+            instructions=[*instruction_lines(prepared, readable), *hints],
+            about=subject.connection.description,
+        ),
+        retry=Retry(attempts=attempts, advice=advice),
+        schema=prepared.schema(tables, with_values=with_values),
         offers_chat=envelope.classification is None and advice is None,
         prompting=subject.prompting,
     )
     return QuestionPrompt(messages, linking, tuple(entry.id for entry in used))
+
+
+def _matched(prepared: Prepared, asked: str) -> list[Matched]:
+    """Return the values of the database that the question names or nearly names."""
+    values = prepared.index.values
+    return [
+        Matched(link.text, link.table, link.column, link.value)
+        for link in (*values.named(asked), *values.near(asked))
+        if link.column is not None and link.value is not None
+    ]
 
 
 def may_see_data(envelope: Envelope[Any], connection: Connection) -> bool:

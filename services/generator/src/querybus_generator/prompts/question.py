@@ -88,43 +88,66 @@ class PromptTexts:
         return hashlib.sha256("\x00".join(parts).encode()).hexdigest()[:12]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spoken:
+    """What was asked: `reading` is how a question that goes on from the thread's `turns` reads by itself."""
+
+    question: str
+    today: dt.date
+    reading: str = ""
+    turns: Sequence[Turn] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What is said of the question besides the schema: `matched` is what of it stands in the database, `about` what its owner says of it."""
+
+    examples: Sequence[Example] = ()
+    matched: Sequence[Matched] = ()
+    instructions: Sequence[str] = ()
+    about: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retry:
+    """What was tried before, and what recovery advises."""
+
+    attempts: Sequence[Attempt] = ()
+    advice: Advice | None = None
+
+
 def render_question(
     texts: PromptTexts,
-    *,
     catalog: Catalog,
     tables: Sequence[Table],
-    question: str,
-    today: dt.date,
+    spoken_of: Spoken,
+    *,
     with_values: bool,
+    evidence: Evidence = Evidence(),
+    retry: Retry = Retry(),
     schema: str | None = None,
-    turns: Sequence[Turn] = (),
-    advice: Advice | None = None,
-    attempts: Sequence[Attempt] = (),
-    examples: Sequence[Example] = (),
-    instructions: Sequence[str] = (),
-    reading: str = "",
-    matched: Sequence[Matched] = (),
-    about: str = "",
     offers_chat: bool = False,
     prompting: Prompting = USUAL_PROMPTING,
 ) -> tuple[ChatMessage, ...]:
-    """Return the messages for a first draft, or with `advice` or earlier `attempts` for a new one.
+    """Return the messages for a first draft, or with advice or earlier attempts for a new one.
 
-    `schema` is the tables' text where it is known already, `reading` how a question that goes on from the thread reads
-    by itself, `matched` what of it stands in the database, `about` what its owner says of the database, `prompting` what this model is asked with besides.
+    `schema` is the tables' text where it exists already, `prompting` what this model is asked with besides.
     `offers_chat`: nothing says that this is a question about data, so the model may say that it is none.
     """
+    question, turns, reading = spoken_of.question, spoken_of.turns, spoken_of.reading
     spoken = "\n".join((question, *(turn.question for turn in turns)))
-    system = _system(texts, catalog, today, instructions, offers_chat=offers_chat, prompting=prompting)
+    system = _system(
+        texts, catalog, spoken_of.today, evidence.instructions, offers_chat=offers_chat, prompting=prompting
+    )
     asked = fill(
         texts.question,
         {
             "schema": render_schema(catalog, tables, with_values=with_values) if schema is None else schema,
-            "about": quoted(about, ABOUT_LENGTH_MAX) if about.strip() else "",
+            "about": quoted(evidence.about, ABOUT_LENGTH_MAX) if evidence.about.strip() else "",
             "span": data_span(catalog, texts.span) if with_values else "",
             "glossary": render_glossary(catalog, f"{spoken}\n{reading}"),
-            "matched": _matched(catalog, matched) if with_values else "",
-            "examples": _examples(examples, spoken, with_values=with_values),
+            "matched": _matched(catalog, evidence.matched) if with_values else "",
+            "examples": _examples(evidence.examples, spoken, with_values=with_values),
             "reading": reading,
             "question": question.strip(),
         },
@@ -139,8 +162,8 @@ def render_question(
         ChatMessage("system", system.strip()),
         *thread_messages(turns, with_values=with_values, shown_sql=shown_sql),
     ]
-    if advice is not None or attempts:
-        mending = _advice(texts, catalog, spoken, advice, attempts, with_values=with_values)
+    if retry.advice is not None or retry.attempts:
+        mending = _advice(texts, catalog, spoken, retry.advice, retry.attempts, with_values=with_values)
         asked = f"{asked.rstrip()}\n\n{mending}"
     return (*messages, ChatMessage("user", asked.strip()))
 

@@ -16,7 +16,7 @@ from typing import Final, get_args
 from querybus.core.catalog import Catalog, Dialect, Language
 from querybus.core.messages import OptionAction
 from querybus_generator.prompts.general_examples import EXAMPLE_QUESTIONS
-from querybus_generator.prompts.question import PromptTexts, render_question
+from querybus_generator.prompts.question import PromptTexts, Spoken, render_question
 from querybus_generator.prompts.template import fill
 from querybus_generator.steps.classify import ChatTopic
 
@@ -125,9 +125,7 @@ def _load(language: Language, override: Path | None) -> Texts:
 def _check(texts: Texts) -> None:
     """Render every text once, so that an unknown place is found at start and not by a person's question."""
     catalog = Catalog(connection="check", dialect=Dialect.SQLITE)
-    render_question(
-        texts.prompt, catalog=catalog, tables=(), question="?", today=dt.date(2000, 1, 1), with_values=False
-    )
+    render_question(texts.prompt, catalog, (), Spoken(question="?", today=dt.date(2000, 1, 1)), with_values=False)
     fill(texts.prompt.advice, dict.fromkeys(_ADVICE_PLACES, "x"))
     for name in TOPICS:
         fill(texts.topic(name), {"subjects": "x", "examples": "x", "tables": "x"})

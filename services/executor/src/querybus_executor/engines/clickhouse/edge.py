@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
-from querybus.bus.pages import batch_of_cells
+from querybus.bus.stores.pages import batch_of_cells
 from querybus.core.catalog import Catalog, ColumnKind, Dialect
 from querybus.core.failure import Facts, Failure, FailureCode
 from querybus.core.messages import ResultColumn

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 from pydantic import BaseModel, ConfigDict, Field
 
 from querybus.bus.log.publish import BusTrouble, TooLarge
-from querybus.bus.pages import PageUnreadable, decode_page
+from querybus.bus.stores.pages import PageUnreadable, decode_page
 from querybus.core.credential import Credential
 from querybus.core.envelope import Envelope
 from querybus.core.messages import Finished, Outcome

@@ -19,7 +19,7 @@ from contextlib import aclosing
 from enum import StrEnum
 from typing import Any, Final
 
-from querybus.bus.pages import decode_page
+from querybus.bus.stores.pages import decode_page
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.public.redaction import public_columns
 from querybus_gateway.use_cases.results.pages import Export

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from querybus.bus.log.publish import BusTrouble
-from querybus.bus.pages import PageUnreadable, decode_page, encode_page, page_sha256
+from querybus.bus.stores.pages import PageUnreadable, decode_page, encode_page, page_sha256
 from querybus.core.credential import Credential
 from querybus.core.envelope import Audience, Envelope
 from querybus.core.messages import Answer, Finished, Outcome, ResultColumn, Scalar
