@@ -161,7 +161,6 @@ async def stack(directory: Path) -> AsyncGenerator[Stack]:
             "QUERYBUS_GRPC_PORT": str(rpc),
             "QUERYBUS_HTTP_PORT": str(probes),
             "QUERYBUS_RATE_PER_SECOND": "100000",
-            "QUERYBUS_RATE_BURST": "100000",
             "QUERYBUS_IN_FLIGHT_MAX": "10000",
             "QUERYBUS_LOG_LEVEL": "warning",
         }

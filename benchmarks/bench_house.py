@@ -43,7 +43,7 @@ OVERLOAD_DEADLINE_SECONDS = 10
 OVERLOAD_WARM_SECONDS = 5.0
 """The queue of what waits must be full before what is refused and what is answered is steady."""
 OVERLOAD_SETTLE_SECONDS, SLICE_SECONDS = 20, 10
-SHIPPED = {"rate_per_second": 500, "rate_burst": 1_000, "in_flight_max": 64, "in_flight_total_max": 96}
+SHIPPED = {"rate_per_second": 500, "in_flight_max": 64, "in_flight_total_max": 96}
 """The limits of a tenant as the gateway has them by default; the other rows lift them."""
 REQUIRED: Mapping[str, tuple[str, float]] = {
     "a_null_to_floor": ("<=", 1.5),

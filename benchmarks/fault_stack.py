@@ -223,7 +223,7 @@ class FaultStack:
             StageName.GENERATOR: {"llm_base_url": model},
             StageName.RECOVERY: {"llm_base_url": model},
             # One caller stands for many; the tenant's rate is not what is measured here.
-            StageName.GATEWAY: {"rate_per_second": 10_000.0, "rate_burst": 10_000},
+            StageName.GATEWAY: {"rate_per_second": 10_000.0},
         }
         environment = "production" if self.plan.is_production else "development"
         plan = StackPlan(connections_file=connections, environment=environment, extra=extra)

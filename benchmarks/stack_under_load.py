@@ -179,7 +179,6 @@ class StackUnderLoad:
             own.setdefault(item, {})["llm_base_url"] = self.base_url
         own[StageName.GATEWAY] = {
             "rate_per_second": float(MANY),
-            "rate_burst": MANY,
             "in_flight_max": 4 * SLOTS,
             **own.get(StageName.GATEWAY, {}),
         }

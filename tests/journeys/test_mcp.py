@@ -47,7 +47,7 @@ async def stack(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Stac
         connection.executemany("INSERT INTO customers (name) VALUES (?)", [(f"c{number}",) for number in range(120)])
     file: Path = directory / "connections.yaml"
     file.write_text(json.dumps({"connections": [{"name": "shop", "url": f"sqlite:///{shop}"}]}))
-    extra = {StageName.GATEWAY: {"mcp_sql": True}}
+    extra = {StageName.GATEWAY: {"apis": "page,openai,langgraph,mcp,mcp-sql,antvis"}}
     async with Stack(StackPlan(connections_file=file, sync="2m", extra=extra), keys=KEYS) as made:
         yield made
 

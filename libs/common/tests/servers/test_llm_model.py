@@ -370,7 +370,7 @@ async def test_the_key_stands_in_no_log_and_no_error(caplog: pytest.LogCaptureFi
     echo = Step(status=401, body=f'{{"error": {{"message": "bad key {KEY}", "code": "bad {KEY}"}}}}'.encode())
     with ScriptedModel([echo, garbage(), fail(500)]) as server:
         for _ in range(3):
-            result = await ask(server, llm_retries_max=0)
+            result = await ask(server)
             assert isinstance(result, Failure)
             assert KEY not in str(result)
     assert KEY not in caplog.text

@@ -242,9 +242,7 @@ def apis(settings: Settings, broker: BusBroker, use_cases: UseCases, *, tracing:
         tracing=tracing,
         random_bits=system_random_bits,
         cors_origins=settings.cors_origins,
-        openai=settings.openai_api,
-        langgraph=settings.langgraph_api,
-        page=settings.page,
+        apis=settings.apis,
         public_url=settings.public_url,
         more=[*(mcp.routes if mcp is not None else ()), *_antvis_routes(settings, broker)],
     )
@@ -288,19 +286,19 @@ def _closing(web: FastAPI, use_cases: UseCases) -> None:
 
 
 def _mcp_api(settings: Settings, broker: BusBroker, use_cases: UseCases) -> McpApi | None:
-    if not settings.mcp_api:
+    if "mcp" not in settings.apis:
         return None
     return McpApi(
         use_cases,
         state_key=SharedKey(SecretStore(broker), "mcp-state", random_bits=system_random_bits),
         origins=settings.cors_origins,
-        issuer=settings.oidc_issuer,
-        statements=settings.mcp_sql,
+        issuer=settings.oidc.issuer if settings.oidc else "",
+        statements="mcp-sql" in settings.apis,
     )
 
 
 def _antvis_routes(settings: Settings, broker: BusBroker) -> list[BaseRoute]:
-    if not settings.antvis_api:
+    if "antvis" not in settings.apis:
         return []
     return antvis_router(SharedKey(SecretStore(broker), "antvis-pictures", random_bits=system_random_bits)).routes
 
@@ -386,13 +384,13 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
     tracing = tracing_of(name, settings)
     broker = make_broker(settings, name, metrics)
     kept = stores(settings, broker, clock=clock, tracing=tracing)
-    issuer = settings.issuer()
-    keys = HttpKeys(settings.oidc_issuer, settings.oidc_keys_url) if issuer else None
+    oidc = settings.oidc
+    keys = HttpKeys(oidc.issuer, oidc.keys_url) if oidc else None
     session_key = SharedKey(SecretStore(broker), "session-token", random_bits=system_random_bits)
     callers = Callers(
         kept.credentials,
         session_key=session_key,
-        tokens=TokenReader(issuer, keys, clock=clock, tenants=settings.oidc_tenants) if issuer and keys else None,
+        tokens=TokenReader(oidc.trusted(), keys, clock=clock, tenants=oidc.tenants) if oidc and keys else None,
         clock=clock,
         guesses_max=settings.key_guesses_max,
     )

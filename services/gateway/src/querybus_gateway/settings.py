@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import NoDecode
@@ -15,16 +15,45 @@ from querybus_gateway.access.quotas import Allowed, TenantLimits
 from querybus_gateway.access.rate import Rate
 from querybus_gateway.access.throttle import GUESSES_MAX
 
+Api = Literal["page", "openai", "langgraph", "mcp", "mcp-sql", "antvis"]
+"""`mcp-sql` is a tool at `/mcp` by which analysts run statements of their own."""
 
-class OidcClaims(BaseModel):
-    """The claims of a token that name its tenant and user, its audience, and the connections that it may use."""
+
+class Oidc(BaseModel):
+    """An OpenID Connect issuer whose tokens are taken besides keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    tenant: str = "tenant"
-    user: str = "sub"
-    role: str = Field(default="querybus_audience", description="is `business` or `analyst`")
-    connections: str = Field(default="querybus_connections", description="a token without it may use all")
+    issuer: str = Field(description="an https address")
+    audience: str = Field(min_length=1, description="that a token must be meant for")
+    algorithms: tuple[str, ...] = Field(default=("RS256",), description="signature algorithms that are taken")
+    keys_url: str = Field(default="", description="the issuer's JWKS; empty: as its discovery document says")
+    tenant: str = Field(default="", description="of every token; empty: the tenant claim says it")
+    tenants: tuple[str, ...] = Field(default=(), description="that tokens may bring in; none: any")
+    tenant_claim: str = "tenant"
+    user_claim: str = "sub"
+    role_claim: str = Field(default="querybus_audience", description="is `business` or `analyst`")
+    connections_claim: str = Field(default="querybus_connections", description="a token without it may use all")
+
+    @model_validator(mode="after")
+    def _is_safe(self) -> Self:
+        if not self.issuer.startswith(("https://", "http://127.0.0.1:", "http://localhost:")):
+            raise ValueError("issuer is an https address")
+        self.trusted()
+        return self
+
+    def trusted(self) -> Issuer:
+        """Return whose tokens are taken, as the reader of tokens needs it."""
+        return Issuer(
+            issuer=self.issuer,
+            audience=self.audience,
+            algorithms=self.algorithms,
+            tenant=self.tenant,
+            tenant_claim=self.tenant_claim,
+            user_claim=self.user_claim,
+            role_claim=self.role_claim,
+            connections_claim=self.connections_claim,
+        )
 
 
 class Settings(ServiceSettings):
@@ -57,7 +86,6 @@ class Settings(ServiceSettings):
         default=96, ge=1, description="queries of all tenants up to which one tenant is lent what others do not use"
     )
     rate_per_second: float = Field(default=500.0, gt=0, description="questions of one tenant over all replicas")
-    rate_burst: int = Field(default=1_000, ge=1, description="questions of one tenant at once")
     key_guesses_max: int = Field(
         default=GUESSES_MAX, ge=1, description="wrong keys of one address at once, at one replica; one more every 3 s"
     )
@@ -68,34 +96,22 @@ class Settings(ServiceSettings):
     cors_origins: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(), description="web origins whose pages may call the HTTP API, separated by commas; none: none"
     )
-    openai_api: bool = Field(default=True, description="serve `/openai/v1` for chat front ends")
-    langgraph_api: bool = Field(default=True, description="serve the paths of LangGraph's server: runs, threads")
-    mcp_api: bool = Field(default=True, description="serve `/mcp` for what speaks the Model Context Protocol")
-    mcp_sql: bool = Field(default=False, description="offer analysts a tool at `/mcp` that runs their own statements")
-    antvis_api: bool = Field(
-        default=True, description="draw at `/antvis` what antvis' chart server for assistants asks for"
+    apis: Annotated[tuple[Api, ...], NoDecode] = Field(
+        default=("page", "openai", "langgraph", "mcp", "antvis"),
+        description="what is served besides `/v1`, separated by commas: `page` for people, `openai`, `langgraph`, `mcp`, "
+        "`antvis` for those clients; `mcp-sql` lets analysts run statements of their own at `/mcp`",
     )
     public_url: str = Field(
         default="",
         pattern=r"^(https?://[^/\s]+(/\S*)?)?$",
         description="what links in answers begin with; empty: as a request came",
     )
-    page: bool = Field(default=True, description="serve the page for people at `/`")
     trusted_proxies: str = Field(
         default="", description="addresses or networks, separated by commas, whose X-Forwarded-For is believed"
     )
-    oidc_issuer: str = Field(default="", description="whose tokens are taken besides keys; empty: nobody's")
-    oidc_audience: str = Field(default="", description="that a token must be meant for")
-    oidc_algorithms: Annotated[tuple[str, ...], NoDecode] = Field(
-        default=("RS256",), description="signature algorithms that are taken, separated by commas"
-    )
-    oidc_keys_url: str = Field(default="", description="the issuer's JWKS; empty: as its discovery document says")
-    oidc_tenant: str = Field(default="", description="tenant of every token; empty: the tenant claim says it")
-    oidc_tenants: Annotated[tuple[str, ...], NoDecode] = Field(
-        default=(), description="tenants that tokens may bring in, separated by commas; none: any"
-    )
-    oidc_claims: OidcClaims = Field(
-        default=OidcClaims(), description='which claims say what, as JSON where they differ: {"tenant": "org_id"}'
+    oidc: Oidc | None = Field(
+        default=None,
+        description='whose tokens are taken besides keys, as JSON: {"issuer": "https://…", "audience": "querybus"}',
     )
     option_caps: OptionCaps = Field(
         default=OptionCaps(),
@@ -105,40 +121,19 @@ class Settings(ServiceSettings):
         default={}, description='who repairs by tenant, where a request does not say, as JSON: {"acme": "rules_only"}'
     )
 
-    @field_validator("tenants", "cors_origins", "oidc_algorithms", "oidc_tenants", mode="before")
+    @field_validator("tenants", "cors_origins", "apis", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         return tuple(filter(None, value.split(","))) if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
-        if self.oidc_issuer and not self.oidc_audience:
-            raise ValueError("oidc_issuer needs oidc_audience: a token for another service lets nobody in here")
-        local = self.oidc_issuer.startswith(("http://127.0.0.1:", "http://localhost:"))
-        if self.oidc_issuer and not self.oidc_issuer.startswith("https://") and not local:
-            raise ValueError("oidc_issuer is an https address")
         if "*" in self.cors_origins:
             raise ValueError("cors_origins names each origin; a key would be open to every page otherwise")
         if self.bus_issuer_key.get_secret_value() and not self.disconnect_password.get_secret_value():
             raise ValueError("bus_issuer_key needs disconnect_password: a revoked key would go on receiving")
-        self.issuer()
         return self
-
-    def issuer(self) -> Issuer | None:
-        """Return whose tokens are taken, or None."""
-        if not self.oidc_issuer:
-            return None
-        return Issuer(
-            issuer=self.oidc_issuer,
-            audience=self.oidc_audience,
-            algorithms=self.oidc_algorithms,
-            tenant=self.oidc_tenant,
-            tenant_claim=self.oidc_claims.tenant,
-            user_claim=self.oidc_claims.user,
-            role_claim=self.oidc_claims.role,
-            connections_claim=self.oidc_claims.connections,
-        )
 
     def allowed(self) -> Allowed:
         """Return what tenants may use."""
-        return Allowed(Rate(self.rate_per_second, self.rate_burst), self.tokens_per_day, self.tenant_limits)
+        return Allowed(Rate.of(self.rate_per_second), self.tokens_per_day, self.tenant_limits)

@@ -14,5 +14,5 @@ from .stack_of_tests import ApiStack, api_stack
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def shared_stack() -> AsyncGenerator[ApiStack]:
-    async with api_stack(rate_per_second=10_000, rate_burst=10_000) as made:
+    async with api_stack(rate_per_second=10_000) as made:
         yield made

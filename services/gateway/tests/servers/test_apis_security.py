@@ -21,6 +21,7 @@ from querybus.ops.clock import system_clock
 from querybus_gateway.http import request as http_request
 from querybus_gateway.http import server as http_server
 from querybus_gateway.problems import STATUS, ProblemCode
+from querybus_gateway.settings import Oidc
 from querybus_gateway.v1 import connection_service_pb2 as connections
 
 from .every_api import HttpFace, Reported, faces
@@ -85,7 +86,7 @@ async def issuer() -> AsyncGenerator[IssuerServer]:
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def stack(issuer: IssuerServer) -> AsyncGenerator[ApiStack]:
-    settings = {"oidc_issuer": issuer.address, "oidc_audience": "querybus", "cors_origins": ("https://page.example",)}
+    settings = {"oidc": Oidc(issuer=issuer.address, audience="querybus"), "cors_origins": ("https://page.example",)}
     async with api_stack(grpc_port=0, **settings) as made:
         yield made
 

@@ -27,7 +27,9 @@ FOREIGNERS = (("other", "web"), ("acme", "web"), ("acme", "desk"))
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def stack() -> AsyncGenerator[ApiStack]:
-    async with api_stack(rate_per_second=10_000, rate_burst=10_000, mcp_sql=True) as made:
+    async with api_stack(
+        rate_per_second=10_000, apis=("openai", "langgraph", "mcp", "mcp-sql", "antvis", "page")
+    ) as made:
         yield made
 
 

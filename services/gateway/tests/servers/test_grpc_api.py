@@ -40,7 +40,7 @@ HEALTH = "/grpc.health.v1.Health/Check"
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def stack() -> AsyncGenerator[ApiStack]:
-    async with api_stack(grpc_port=0, rate_per_second=10_000, rate_burst=10_000) as made:
+    async with api_stack(grpc_port=0, rate_per_second=10_000) as made:
         yield made
 
 
@@ -281,7 +281,7 @@ async def test_a_call_is_marked_with_its_id_and_continues_its_trace(stack: ApiSt
 
 
 async def test_one_tenants_rate_is_a_matter_of_waiting() -> None:
-    async with api_stack(grpc_port=0, rate_per_second=0.01, rate_burst=1) as stack, grpc_caller(stack) as caller:
+    async with api_stack(grpc_port=0, rate_per_second=0.01) as stack, grpc_caller(stack) as caller:
         await ask_only(caller)
         with pytest.raises(Refusal) as caught:
             await ask_only(caller)

@@ -87,7 +87,7 @@ MIXED = Result(
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def stack() -> AsyncGenerator[ApiStack]:
-    async with api_stack(grpc_port=0, rate_per_second=10_000, rate_burst=10_000) as made:
+    async with api_stack(grpc_port=0, rate_per_second=10_000) as made:
         yield made
 
 

@@ -41,7 +41,7 @@ CONFIGURATION = Path(__file__).with_name("schemathesis.toml")
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def stack() -> AsyncGenerator[ApiStack]:
-    async with api_stack(rate_per_second=10_000, rate_burst=10_000, in_flight_max=10_000) as made:
+    async with api_stack(rate_per_second=10_000, in_flight_max=10_000) as made:
         executor = await made.bus.connect("executor")
         columns = (Column(name="city", type="text", kind=ColumnKind.TEXT, comment="City"),)
         table = Table(name="t", comment="Shops", columns=columns)

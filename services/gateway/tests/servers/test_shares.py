@@ -13,6 +13,7 @@ from querybus.bus.requests.calls import Call
 from querybus.core.subjects import submit_subject
 from querybus.core.topology import SUBMITTED_MAX
 from querybus.ops.trace import Tracing
+from querybus_gateway.access.quotas import TenantLimits
 from querybus_gateway.bus.api import BusApi
 from querybus_gateway.use_cases.batches.batches import BATCHES_KEPT_MAX
 from querybus_gateway.use_cases.bundle import UseCases
@@ -51,7 +52,7 @@ async def test_one_tenants_waiting_calls_leave_places_for_another_tenants():
 
 @pytest.mark.connected
 async def test_submitted_questions_and_forks_are_held_to_the_tenants_rate():
-    async with api_stack(rate_per_second=2, rate_burst=2) as stack:
+    async with api_stack(tenant_limits={"acme": TenantLimits(rate_per_second=2, rate_burst=2)}) as stack:
         begun = time.monotonic()
         async with stack.outside() as outside:
             for number in range(5):

@@ -27,7 +27,7 @@ from querybus.text.plain_answer import plain_finished
 from querybus_presenter.catalog_store import PatientCatalogs
 from querybus_presenter.charts.chart_server import McpChartServer, present_with_picture
 from querybus_presenter.present import present
-from querybus_presenter.settings import Settings
+from querybus_presenter.settings import SUMMARY_SECONDS_MAX, Settings
 from querybus_presenter.summaries.model_summary import Summarizer, load_prompts
 from querybus_presenter.wording.texts import load_texts
 
@@ -53,7 +53,7 @@ def build(settings: Settings) -> Service:
     )
     connections = ConnectionStore(broker, follow=True)
     summarizer = (
-        Summarizer(model, connections, prompts=load_prompts(), seconds_max=settings.summary_seconds_max)
+        Summarizer(model, connections, prompts=load_prompts(), seconds_max=SUMMARY_SECONDS_MAX)
         if model is not None
         else None
     )
@@ -76,7 +76,7 @@ def build(settings: Settings) -> Service:
     if settings.chart_server_url:
         server = McpChartServer(
             settings.chart_server_url,
-            seconds_max=settings.summary_seconds_max,
+            seconds_max=SUMMARY_SECONDS_MAX,
             clock=system_clock,
             left_out=left_out,
         )

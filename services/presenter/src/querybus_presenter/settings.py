@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from pydantic import Field
 
 from querybus.llm import ModelServiceSettings
+
+SUMMARY_SECONDS_MAX: Final = 8.0
+"""How long an answer waits for a model's words of its summary, or for its picture."""
 
 
 class Settings(ModelServiceSettings):
@@ -17,10 +22,4 @@ class Settings(ModelServiceSettings):
         default="",
         pattern=r"^(https?://\S+)?$",
         description="a chart server of antvis' kind that is asked by MCP for pictures: the data of charts leaves; empty: none",
-    )
-    summary_seconds_max: float = Field(
-        default=8.0,
-        gt=0,
-        le=60,
-        description="how long an answer waits for a model's words of its summary, or for its picture",
     )

@@ -57,6 +57,7 @@ class Limits:
 
     total_timeout_seconds: float = 90.0
     retries_max: int = 1
+    """Quick retries of one call on 429, 5xx or no connection."""
     concurrency_max: int = 64
     breaker_failures: int = 5
     breaker_open_seconds: float = 10.0
@@ -67,7 +68,6 @@ class Limits:
         """Return the limits that the settings name."""
         return cls(
             total_timeout_seconds=settings.llm_total_timeout_seconds,
-            retries_max=settings.llm_retries_max,
             concurrency_max=settings.llm_concurrency_max,
             breaker_failures=settings.llm_breaker_failures,
             breaker_open_seconds=BREAKER_OPEN_SECONDS,

@@ -30,7 +30,6 @@ class ModelServiceSettings(ServiceSettings):
     llm_total_timeout_seconds: float = Field(
         default=90.0, gt=0, description="one call with its retries; never longer than the query's deadline allows"
     )
-    llm_retries_max: int = Field(default=1, ge=0, le=2, description="quick retries of one call on 429, 5xx, no connect")
     llm_concurrency_max: int = Field(default=64, ge=1, le=1_024, description="calls of one replica at once")
     llm_breaker_failures: int = Field(default=5, ge=1, description="failures in a row that open the breaker")
 

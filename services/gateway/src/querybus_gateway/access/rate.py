@@ -12,6 +12,15 @@ class Rate:
     per_second: float
     burst: int
 
+    @classmethod
+    def of(cls, per_second: float) -> Rate:
+        """Return a rate of which two seconds' worth may come at once, one question at least.
+
+        >>> Rate.of(500), Rate.of(0.01)
+        (Rate(per_second=500, burst=1000), Rate(per_second=0.01, burst=1))
+        """
+        return cls(per_second, max(1, round(2 * per_second)))
+
 
 @dataclass(frozen=True, slots=True)
 class Bucket:

@@ -7,7 +7,7 @@ area is one line in ROUTERS.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Collection, MutableMapping, Sequence
 from typing import Any, Final
 
 from fastapi import APIRouter, FastAPI, Request
@@ -241,16 +241,14 @@ def http_api(
     tracing: Tracing,
     random_bits: RandomBits,
     cors_origins: Sequence[str] = (),
-    openai: bool = True,
-    langgraph: bool = True,
-    page: bool = False,
+    apis: Collection[str] = ("openai", "langgraph"),
     public_url: str = "",
     more: Sequence[BaseRoute] = (),
 ) -> FastAPI:
     """Return the HTTP application; pages of `cors_origins` may call it from a browser.
 
-    `openai` adds `/openai/v1`, `langgraph` the paths of LangGraph's server, `page` the page for people, `more` paths that
-    are no part of the document. Links in answers begin with `public_url`; without it with what a request was sent to.
+    Of `apis`, `openai` adds `/openai/v1`, `langgraph` the paths of LangGraph's server, `page` the page for people; `more` are
+    paths that are no part of the document. Links in answers begin with `public_url`; without it with what a request was sent to.
     """
     app = FastAPI(
         title="QueryBus",
@@ -263,7 +261,7 @@ def http_api(
     )
     app.state.use_cases = use_cases
     app.state.public_url = public_url
-    app.state.has_page = page
+    app.state.has_page = "page" in apis
     if cors_origins:
         app.add_middleware(
             CORSMiddleware,
@@ -274,7 +272,10 @@ def http_api(
             max_age=600,
         )
     app.add_middleware(Marked, use_cases=use_cases, tracing=tracing, random_bits=random_bits)
-    others = (*((openai_api.router,) if openai else ()), *(LANGGRAPH_ROUTERS if langgraph else ()))
+    others = (
+        *((openai_api.router,) if "openai" in apis else ()),
+        *(LANGGRAPH_ROUTERS if "langgraph" in apis else ()),
+    )
     for router in (*ROUTERS, *others):
         app.include_router(router, responses=REFUSALS)
     app.add_api_route(
@@ -285,7 +286,7 @@ def http_api(
         tags=["documents"],
         openapi_extra=NO_KEY,
     )
-    app.router.routes.extend((*more, *reference_routes(), *(page_routes() if page else ())))
+    app.router.routes.extend((*more, *reference_routes(), *(page_routes() if "page" in apis else ())))
     _refusals(app, [*app.router.routes, *(route for router in (*ROUTERS, *others) for route in router.routes)])
     _document(app)
     return app
