@@ -34,7 +34,6 @@ from querybus_cli.runtime import UsageError
 from querybus_generator.conversation.turns import Turn
 from querybus_generator.generate import Resources, generate
 from querybus_generator.linking.linker import Linker
-from querybus_generator.linking.semantic import Nearness
 from querybus_generator.ports import Ports
 from querybus_generator.prompts.texts import load_texts
 from querybus_generator.settings import Settings
@@ -145,6 +144,8 @@ async def prompt_of(quick: Quick, knowledge: Knowledge | None, prompts: Path | N
             settings = load(Settings)
             meaning = None
             if settings.embeddings_base_url:
+                from querybus_generator.linking.semantic import Nearness
+
                 meaning = Nearness(EmbeddingClient(settings, Metrics("prompt")), settings)
             made = await generate(
                 envelope,

@@ -28,12 +28,12 @@ from querybus.llm import EmbeddingClient, EmbeddingServiceSettings
 from querybus.ops.metrics import Metrics
 from querybus.text.synonyms import link_words
 from querybus.text.tokens import token_estimate
-from querybus.text.vectors import NearIndex, text_of
 from querybus.text.words import words_of
 from querybus_cli.evaluation.evaluate import read_items
 from querybus_cli.local.demo_database import DEMO_DATA, demo_connection, write_demo
 from querybus_executor.engines.sqlite.introspect import open_sqlite_catalog
 from querybus_generator.linking.index import LinkIndex
+from querybus_generator.linking.near import text_of
 from querybus_generator.prompts.schema import render_schema
 
 KEPT: Final = (12, 20)
@@ -208,7 +208,9 @@ async def evaluate_meaning(
     await api.close()
     if isinstance(vectors, Failure):
         raise ValueError(f"no embeddings: {vectors.facts.native_code}")  # noqa: TRY004 - a value that is no figure
-    near = NearIndex(vectors[: len(texts)])
+    from querybus_generator.linking.vector_index import VectorIndex
+
+    near = VectorIndex(vectors[: len(texts)])
     index = LinkIndex(merged.catalog, words=link_words(), schema_tokens_max=0)
     shares = {kept: Share() for kept in KEPT}
     milliseconds: list[float] = []

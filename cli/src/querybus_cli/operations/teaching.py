@@ -39,7 +39,6 @@ from querybus.text.knowledge import (
     KnowledgeIndex,
 )
 from querybus.text.synonyms import link_words
-from querybus.text.vectors import NearIndex
 from querybus_cli.operations.operator import Place
 from querybus_cli.runtime import UsageError
 from querybus_gateway.use_cases.knowledge import TeachRequest
@@ -282,7 +281,9 @@ async def nearness_of(knowledge: Knowledge, kind: EntryKind, query: str) -> Mapp
     await api.close()
     if isinstance(result, Failure):
         return result.facts.native_code or result.code.value
-    return {entries[place].id: score for place, score in NearIndex(result[1:]).near(result[0])}
+    from querybus_generator.linking.vector_index import VectorIndex
+
+    return {entries[place].id: score for place, score in VectorIndex(result[1:]).near(result[0])}
 
 
 def from_file(file: Path) -> Knowledge:

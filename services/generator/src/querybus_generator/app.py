@@ -25,7 +25,6 @@ from querybus_generator.conversation.token_progress import TokenProgress
 from querybus_generator.generate import Resources, generate, generation_failed
 from querybus_generator.linking.linker import Linker
 from querybus_generator.linking.routing import Router
-from querybus_generator.linking.semantic import Nearness
 from querybus_generator.ports import Ports
 from querybus_generator.prompts.texts import load_texts
 from querybus_generator.settings import Settings
@@ -43,6 +42,9 @@ def build(settings: Settings) -> Service:
     model = NamedModels(settings, metrics, known=models, counters=CounterStore(broker))
     meaning = None
     if settings.embeddings_base_url:
+        # Loaded only where it is used: it brings numpy.
+        from querybus_generator.linking.semantic import Nearness
+
         shared = shared_limit(settings, CounterStore(broker))
         meaning = Nearness(EmbeddingClient(settings, metrics, shared=shared), settings)
     ports = Ports(

@@ -39,9 +39,9 @@ from querybus.sql.render import normalise
 from querybus.sql.reply.extract import no_sql
 from querybus.text.knowledge import Entry, answers_alone
 from querybus.text.picture_words import without_picture
-from querybus.text.vectors import Near
 from querybus_generator.conversation.turns import Turn, bind, earlier_questions
 from querybus_generator.linking.linker import Linker
+from querybus_generator.linking.near import Near
 from querybus_generator.linking.routing import Router
 from querybus_generator.ports import History, Ports
 from querybus_generator.prompts.of_subject import QuestionPrompt, question_prompt

@@ -13,9 +13,9 @@ from querybus.core.policy import Connection
 from querybus.core.stored.models import Prompting
 from querybus.llm.dialogue import ChatMessage, ModelReply
 from querybus.text.knowledge import Knowledge
-from querybus.text.vectors import Near
 from querybus_generator.conversation.turns import Turn
 from querybus_generator.linking.linker import Prepared
+from querybus_generator.linking.near import Near
 
 
 class Catalogs(Protocol):

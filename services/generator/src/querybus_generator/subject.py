@@ -29,10 +29,10 @@ from querybus.core.stored.models import USUAL_PROMPTING, Prompting
 from querybus.core.subjects import StageName
 from querybus.text.knowledge import Entry
 from querybus.text.labels import table_label
-from querybus.text.vectors import Near
 from querybus.text.words import word_set, words_of
 from querybus_generator.conversation.turns import Turn
 from querybus_generator.linking.linker import Prepared
+from querybus_generator.linking.near import Near
 from querybus_generator.ports import ChatModel, Meaning, Progress
 from querybus_generator.prompts.template import fill
 from querybus_generator.prompts.texts import Texts

@@ -1,4 +1,4 @@
-"""What a stage is told once: what it does with what it reads, and what it measures time and itself with."""
+"""How a stage settles what it reads, and what it counts, traces and measures time with."""
 
 from __future__ import annotations
 

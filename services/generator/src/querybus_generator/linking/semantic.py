@@ -18,8 +18,10 @@ from querybus.core.failure import Failure
 from querybus.llm import EmbeddingClient, EmbeddingServiceSettings
 from querybus.ops.run import end
 from querybus.text.knowledge import EntryKind
-from querybus.text.vectors import Near, NearIndex, Vector, text_of
+from querybus.text.vectors import Vector
 from querybus_generator.linking.linker import Prepared
+from querybus_generator.linking.near import Near, text_of
+from querybus_generator.linking.vector_index import VectorIndex
 from querybus_generator.prompts.question import masked_question
 
 USED: Final = "used"
@@ -31,7 +33,7 @@ QUESTION_CHARS_MAX: Final = 2_000
 QUESTIONS_KEPT_MAX: Final = 256
 SHARE_OF_TIME_MAX: Final = 0.25
 
-_Made = NearIndex | str
+_Made = VectorIndex | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +57,8 @@ class Nearness:
         self._client = client
         self._seconds_max = settings.embeddings_limits.timeout_seconds
         self._bytes_max = settings.embeddings_limits.bytes_max
-        self._bytes_each = (
-            4 * settings.embeddings_limits.dimensions_max + settings.embeddings_limits.dimensions_max // 8 + 160
-        )
-        self._kept: OrderedDict[str, NearIndex] = OrderedDict()
+        self._bytes_each = 4 * (settings.embeddings_limits.dimensions_max + 1)
+        self._kept: OrderedDict[str, VectorIndex] = OrderedDict()
         self._failed: dict[str, _Failed] = {}
         self._making: dict[str, _Making] = {}
         self._questions: OrderedDict[str, Vector] = OrderedDict()
@@ -97,7 +97,7 @@ class Nearness:
         if asked is None or isinstance(asked, Failure):
             reason = reasons[0] if asked is None else _reason(asked)
             return Near(state=reason, seconds=self._client.seconds() - began)
-        near = [dict(item.near(asked)) if isinstance(item, NearIndex) else {} for item in made]
+        near = [dict(item.near(asked)) if isinstance(item, VectorIndex) else {} for item in made]
         return Near(
             tables=near[0] if chooses else {},
             entries={pairs[place].id: score for place, score in near[-1].items()} if pairs else {},
@@ -144,7 +144,7 @@ class Nearness:
         vectors = await self._client.vectors(texts, timeout_seconds=PREPARING_SECONDS_MAX)
         if isinstance(vectors, Failure):
             return self._no(key, _reason(vectors))
-        index = self._kept[key] = await asyncio.to_thread(NearIndex, vectors)
+        index = self._kept[key] = await asyncio.to_thread(VectorIndex, vectors)
         self._failed.pop(key, None)
         while sum(item.size_bytes for item in self._kept.values()) > self._bytes_max:
             self._kept.popitem(last=False)

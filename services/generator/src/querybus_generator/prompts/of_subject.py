@@ -12,10 +12,10 @@ from querybus.core.policy import Connection
 from querybus.llm.dialogue import ChatMessage
 from querybus.sql.conditions.today import with_today
 from querybus.text.knowledge import Entry
-from querybus.text.vectors import Near
 from querybus_generator.conversation.turns import Turn
 from querybus_generator.linking.index import Linking
 from querybus_generator.linking.linker import Prepared
+from querybus_generator.linking.near import Near
 from querybus_generator.prompts.question import Evidence, Example, Matched, Retry, Spoken, render_question
 from querybus_generator.steps.by_definition import instruction_lines
 from querybus_generator.subject import Subject

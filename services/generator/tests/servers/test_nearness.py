@@ -17,8 +17,10 @@ from querybus.core.failure import Failure
 from querybus.llm import EmbeddingClient, EmbeddingLimits, EmbeddingServiceSettings, shared_limit
 from querybus.llm.errors import Fault, FaultKind
 from querybus.ops.metrics import Metrics
-from querybus.text.vectors import NearIndex, text_of, unit
+from querybus.text.vectors import unit
 from querybus_generator.linking.index import LinkIndex
+from querybus_generator.linking.near import text_of
+from querybus_generator.linking.vector_index import VectorIndex
 from tests.support.scripted_model import (
     ScriptedModel,
     Step,
@@ -38,9 +40,9 @@ def drawn(seed: int, count: int, dimensions: int = 128) -> list[array[float]]:
     return [vector for vector in made if vector is not None]
 
 
-def test_the_sketch_finds_what_all_cosines_find():
+def test_a_text_is_nearest_to_what_was_made_of_it():
     vectors = drawn(1, 2_000)
-    index = NearIndex(vectors)
+    index = VectorIndex(vectors)
     result = 0
     for place in range(0, 2_000, 40):
         mixed = unit([a + 0.6 * b for a, b in zip(vectors[place], drawn(place + 7, 1)[0], strict=True)], 128)
@@ -53,17 +55,17 @@ def test_the_sketch_finds_what_all_cosines_find():
 
 def test_a_common_direction_of_all_texts_makes_none_near():
     vectors = [unit([10.0, *(float(place == other) for other in range(40))], 64) for place in range(40)]
-    index = NearIndex([vector for vector in vectors if vector is not None])
+    index = VectorIndex([vector for vector in vectors if vector is not None])
     asked = vectors[3]
     assert asked is not None
     assert [place for place, score in index.near(asked) if score > 0.3] == [3]
 
 
 def test_vectors_of_another_length_are_near_nothing_and_of_several_lengths_are_refused():
-    assert NearIndex(drawn(1, 3)).near(array("f", [1.0])) == ()
-    assert NearIndex([]).near(array("f", [1.0])) == ()
+    assert VectorIndex(drawn(1, 3)).near(array("f", [1.0])) == ()
+    assert VectorIndex([]).near(array("f", [1.0])) == ()
     with pytest.raises(ValueError, match="lengths"):
-        NearIndex([array("f", [1.0]), array("f", [1.0, 0.0])])
+        VectorIndex([array("f", [1.0]), array("f", [1.0, 0.0])])
 
 
 def test_of_a_table_names_and_comments_are_embedded_and_no_value():
