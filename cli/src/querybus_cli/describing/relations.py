@@ -12,7 +12,7 @@ from typing import Final
 from sqlglot import exp
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Table
-from querybus.text.similarity import singular
+from querybus.text.words import singular
 from querybus_cli.operations.measuring import NotRunError, RowsOf
 
 CANDIDATES_MAX: Final = 200

@@ -18,9 +18,9 @@ from itertools import product
 from typing import Final
 
 from querybus.core.catalog import Catalog, Language
-from querybus.text.similarity import plain, singular, words
+from querybus.text.similarity import plain, words
 from querybus.text.vocabulary import is_word
-from querybus.text.words import word_set
+from querybus.text.words import singular, word_set
 
 TEXT_LENGTH_MAX: Final = 20_000
 FOUND_MAX: Final = 20

@@ -13,6 +13,8 @@ from typing import Final
 
 from rapidfuzz.distance import OSA
 
+from querybus.text.words import singular
+
 SCORE_MIN: Final = 0.8
 MARGIN_MIN: Final = 0.08
 NAME_LENGTH_MAX: Final = 128
@@ -31,21 +33,6 @@ def plain(name: str) -> str:
     True
     """
     return _SEPARATORS.sub("", name).casefold()
-
-
-def singular(name: str) -> str:
-    """Return an English plural's singular, as far as its ending says.
-
-    >>> singular("categories"), singular("boxes"), singular("courses"), singular("address")
-    ('category', 'box', 'course', 'address')
-    """
-    if len(name) > 4 and name.endswith("ies"):
-        return name[:-3] + "y"
-    if len(name) > 4 and name.endswith(("sses", "xes", "ches", "shes", "tuses", "buses")):
-        return name[:-2]
-    if len(name) > 3 and name.endswith("s") and not name.endswith(("ss", "us", "is")):
-        return name[:-1]
-    return name
 
 
 def typing_distance(one: str, other: str) -> int:

@@ -37,7 +37,7 @@ def words_of(text: str) -> Iterator[str]:
             for at in range(len(piece) - 1):
                 yield piece[at : at + 2]
         else:
-            yield _singular(piece.lower())
+            yield singular(piece.lower())
 
 
 def han_words(text: str, known: Container[str]) -> Iterator[str]:
@@ -64,10 +64,15 @@ def cached_words(text: str) -> tuple[str, ...]:
     return tuple(words_of(text))
 
 
-def _singular(word: str) -> str:
+def singular(word: str) -> str:
+    """Return an English plural's singular, as far as its ending says.
+
+    >>> singular("categories"), singular("boxes"), singular("courses"), singular("address")
+    ('category', 'box', 'course', 'address')
+    """
     if len(word) > 4 and word.endswith("ies"):
         return word[:-3] + "y"
-    if len(word) > 4 and word.endswith(("sses", "shes", "ches", "xes", "zes")):
+    if len(word) > 4 and word.endswith(("sses", "shes", "ches", "xes", "zzes", "tuses", "buses")):
         return word[:-2]
     if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
         return word[:-1]

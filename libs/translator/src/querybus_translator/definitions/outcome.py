@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
-from querybus.text.similarity import singular
+from querybus.text.words import singular
 from querybus_semantic.layer.definitions import Grain, Input, Layer, Metric, Span
 from querybus_semantic.layer.request import OWN_DATE, Dimension, Filter, Op, Order, Period, Request
 

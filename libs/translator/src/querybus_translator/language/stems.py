@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from querybus.text.words import singular
 from querybus_translator.language.lexicon import lexicon
 
 _VOWELS = frozenset("aeiou")
@@ -24,16 +25,7 @@ def base_form(word: str) -> str:
     >>> [base_form(each) for each in ("cities", "boxes", "people", "glass", "tracks")]
     ['city', 'box', 'person', 'glass', 'track']
     """
-    irregular = lexicon().base.get(word)
-    if irregular is not None:
-        return irregular
-    if len(word) < 4 or not word.endswith("s") or word.endswith(("ss", "us", "is")):
-        return word
-    if word.endswith("ies"):
-        return word[:-3] + "y"
-    if word.endswith(("sses", "xes", "ches", "shes", "zzes")):
-        return word[:-2]
-    return word[:-1]
+    return lexicon().base.get(word) or singular(word)
 
 
 @lru_cache(maxsize=16_384)

@@ -14,8 +14,8 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from querybus.core.catalog import Column
-from querybus.text.similarity import singular, words
-from querybus.text.words import word_set
+from querybus.text.similarity import words
+from querybus.text.words import singular, word_set
 
 BY_ITS_NAME: Final = "by its name"
 FORM_SHARE_MIN: Final = 0.8

@@ -18,7 +18,8 @@ from sqlglot import exp
 from querybus.core.catalog import Catalog, Column, Dialect, Table
 from querybus.core.policy import ConnectionPolicy
 from querybus.sql.edit import own_columns, own_sources, read, scopes
-from querybus.text.similarity import singular, typing_distance
+from querybus.text.similarity import typing_distance
+from querybus.text.words import singular
 
 SUGGESTIONS_MAX: Final = 3
 LITERALS_MAX: Final = 16

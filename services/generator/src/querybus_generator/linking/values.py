@@ -12,9 +12,8 @@ from rapidfuzz.distance import OSA
 
 from querybus.core.catalog import Catalog
 from querybus.core.messages import Link
-from querybus.text.similarity import singular
 from querybus.text.vocabulary import is_word
-from querybus.text.words import HAN
+from querybus.text.words import HAN, singular
 from querybus_generator.linking.documents import STOP
 
 QUESTION_WORDS_MAX: Final = 200

@@ -17,7 +17,7 @@ from querybus.sql.conditions.parts import is_join, is_text
 from querybus.sql.conditions.periods import unit_of
 from querybus.sql.conditions.scope import Scope, conjuncts, outermost, projection, scope_of
 from querybus.text.labels import column_label, table_label
-from querybus.text.similarity import singular
+from querybus.text.words import singular
 from querybus_presenter.summaries.values import in_words
 from querybus_presenter.wording.percentages import percentage_in
 from querybus_presenter.wording.texts import Texts

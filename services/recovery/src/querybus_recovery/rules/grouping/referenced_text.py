@@ -12,7 +12,8 @@ from querybus.core.catalog import Catalog, Column, ColumnKind, ForeignKey, Table
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft, RuleName
 from querybus.sql.edit import bare, glance, identifier, read, sites, write
-from querybus.text.similarity import plain, singular, words
+from querybus.text.similarity import plain, words
+from querybus.text.words import singular
 from querybus_recovery.rules.candidate import Candidate
 
 _CODES = (

@@ -14,7 +14,8 @@ from typing import Final
 
 from querybus.core.catalog import Catalog, Table
 from querybus.sql.edit import CatalogKey
-from querybus.text.similarity import plain, singular
+from querybus.text.similarity import plain
+from querybus.text.words import singular
 
 ROUTE_MAX: Final = 4
 LINKS_PER_TABLE_MAX: Final = 40

@@ -14,7 +14,8 @@ from querybus.core.catalog import Catalog, Table
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft, RuleName
 from querybus.sql.edit import identifier, own_columns, own_sources, read, scopes, write
-from querybus.text.similarity import plain, score, singular, words
+from querybus.text.similarity import plain, score, words
+from querybus.text.words import singular
 from querybus_recovery.rules.candidate import Candidate
 from querybus_recovery.rules.joins.links import between
 from querybus_recovery.rules.names.rename_column import near
