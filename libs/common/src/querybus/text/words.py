@@ -11,6 +11,8 @@ from collections.abc import Container, Iterator
 from functools import lru_cache
 from typing import Final
 
+import snowballstemmer
+
 WORD_HAN_MAX: Final = 6
 
 
@@ -79,25 +81,14 @@ def singular(word: str) -> str:
     return word
 
 
-_SUFFIXES: Final = (
-    "ization", "ation", "ment", "ingly", "ness", "ing", "ion", "er", "or", "ed", "ive", "ance", "ence", "al", "ly", "e",
-    "y",
-)  # fmt: skip
-_STEM_LENGTH_MIN: Final = 4
+_ENGLISH: Final = snowballstemmer.stemmer("english")
 
 
 @lru_cache(maxsize=50_000)
 def stem(word: str) -> str:
-    """Return what related forms of an English word share, at least four letters; other words as they are.
+    """Return what related forms of an English word share, by Porter's second algorithm; other words as they are.
 
     >>> stem("enrollment") == stem("enrolled"), stem("rating") == stem("rated")
     (True, True)
     """
-    for suffix in _SUFFIXES:
-        if word.endswith(suffix) and len(word) - len(suffix) >= _STEM_LENGTH_MIN - (suffix in _SHORT):
-            word = word[: -len(suffix)]
-            break
-    return word[:-1] if len(word) > _STEM_LENGTH_MIN and word[-1] == word[-2] else word
-
-
-_SHORT: Final = frozenset({"ing", "ed", "er", "e"})
+    return _ENGLISH.stemWord(word)
