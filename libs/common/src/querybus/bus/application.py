@@ -7,7 +7,6 @@ closes). `/livez` is the event loop's own tick, `/readyz` asks every part and th
 from __future__ import annotations
 
 import asyncio
-import ctypes
 import gc
 import json
 import socket
@@ -186,16 +185,11 @@ class _Application(AsgiFastStream):
 
 
 async def _settle_memory() -> None:
-    """Give back what the start used for a moment (6 MB of an executor), and take what stays out of the collector's walks.
+    """Take what stays out of the collector's walks: modules, settings and catalogs are hundreds of thousands of objects.
 
-    Modules, settings and catalogs are hundreds of thousands of objects; walking them again and again took 5 % of a
-    service's time under load.
+    A full collection stops every query meanwhile (docs/adr/0014).
     """
     gc.collect()
-    # Only glibc has it; elsewhere the pages of the start stay.
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
-        trim(0)
     gc.freeze()
     gc.set_threshold(*_COLLECT_AT)
 

@@ -127,7 +127,7 @@ class Envelope(BaseModel, Generic[BodyT]):
         values.update(self.__pydantic_extra__ or {})
         values.update(header)
         values.update(event=event, body=body)
-        return cast("Envelope[OtherT]", ENVELOPES[event].model_construct(**values))
+        return cast("Envelope[OtherT]", ENVELOPES[event].model_validate(values))
 
     def remaining_ms(self, now_ms: int) -> int:
         """Return the milliseconds until the deadline; negative once it has passed."""

@@ -326,7 +326,7 @@ class LinkIndex:
         reason = "name" if in_name else "column"
         if len(self._links) >= LINKS_KEPT_MAX:
             self._links.clear()
-        made = self._links[key] = Link.model_construct(
+        made = self._links[key] = Link(
             text=word,
             table=table.name,
             column=column,

@@ -7,7 +7,7 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -215,7 +215,7 @@ class CatalogStore:
             catalog = Catalog.model_validate_json(manifest.catalog)
         except ValidationError as error:
             raise BusTrouble(f"the catalog of {name} cannot be read: {error.error_count()} errors") from error
-        catalog = _changed(catalog, tables=tuple(tables[key] for key in manifest.tables))
+        catalog = catalog.model_copy(update={"tables": tuple(tables[key] for key in manifest.tables)})
         # It is known; to compute it again would take as long as to read the catalog.
         vars(catalog)["fingerprint"] = fingerprint
         return _Cached(catalog, tables)
@@ -259,31 +259,25 @@ def fitting(table: Table, bytes_max: int = TABLE_BYTES_MAX) -> Table:
         columns = tuple(
             column
             if len(column.values) <= values_max
-            else _changed(column, values=column.values[:values_max], values_complete=False)
+            else column.model_copy(update={"values": column.values[:values_max], "values_complete": False})
             for column in table.columns
         )
-        trimmed = _changed(table, columns=columns)
+        trimmed = table.model_copy(update={"columns": columns})
         if len(trimmed.model_dump_json().encode()) <= bytes_max:
             return trimmed
     bare: dict[str, object] = {"comment": "", "display_names": {}, "synonyms": ()}
-    columns = tuple(_changed(column, **bare, values=(), values_complete=False) for column in table.columns)
-    trimmed = _changed(table, **bare, columns=columns)
+    columns = tuple(
+        column.model_copy(update={**bare, "values": (), "values_complete": False}) for column in table.columns
+    )
+    trimmed = table.model_copy(update={**bare, "columns": columns})
     if len(trimmed.model_dump_json().encode()) > bytes_max:
         raise TooLarge(f"table {table.name[:80]}: {len(columns)} columns are more than a catalog can keep")
     return trimmed
 
 
-def _changed(value: ValueT, **fields: object) -> ValueT:
-    # Not model_copy: that would also copy what the old value has computed and kept of itself.
-    present: dict[str, Any] = {name: getattr(value, name) for name in type(value).model_fields}
-    present |= value.__pydantic_extra__ or {}
-    present |= fields
-    return type(value).model_construct(**present)
-
-
 def _written(name: str, catalog: Catalog) -> tuple[Catalog, dict[str, bytes]]:
     """Return the catalog as it fits, its fingerprint computed, and each table's key and JSON in order."""
-    fitted = _changed(catalog, tables=tuple(fitting(table) for table in catalog.tables))
+    fitted = catalog.model_copy(update={"tables": tuple(fitting(table) for table in catalog.tables)})
     rows = {_table_key(name, data): data for data in (table.model_dump_json().encode() for table in fitted.tables)}
     _ = fitted.fingerprint
     return fitted, rows
@@ -294,7 +288,7 @@ def _table_key(name: str, data: bytes) -> str:
 
 
 def _lists(name: str, catalog: Catalog, tables: tuple[str, ...]) -> dict[str, bytes]:
-    shown = _changed(catalog, tables=()).model_dump_json()
+    shown = catalog.model_copy(update={"tables": ()}).model_dump_json()
     starts = range(0, max(1, len(tables)), _TABLES_PER_LIST)
     return {
         f"{name}.list.{catalog.fingerprint}.{number}": _TableList(
