@@ -132,6 +132,8 @@ class Lexicon:
     scales: Mapping[str, int]
     averaged: frozenset[str]
     range_leads: frozenset[str]
+    measure_words: frozenset[str]
+    measured: Mapping[str, str]
 
 
 @lru_cache(maxsize=1)
@@ -167,7 +169,7 @@ def lexicon() -> Lexicon:
         chinese=chinese,
         stopwords=frozenset((*stop["en"], *stop["light"])),
         light_words=frozenset(stop["light"]),
-        verbs=frozenset(stop["verbs"]),
+        verbs=frozenset((*stop["verbs"], *stop["verbs_zh"])),
         chinese_stopwords=frozenset(stop["zh"]),
         related=related,
         chinese_words=frozenset(chinese_words),
@@ -185,6 +187,8 @@ def lexicon() -> Lexicon:
         scales=forms["scale"],
         averaged=frozenset(words["averaged"]),
         range_leads=frozenset(stop["range_leads"]),
+        measure_words=frozenset(stop["measure_words"]),
+        measured=stop["measured"],
     )
 
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Any
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Language, Table
+from querybus_translator.language.chinese_words import chinese_words
 from querybus_translator.language.lexicon import FIGURES, Op, lexicon
 from querybus_translator.language.names import is_han, name_words, split_prefix
 from querybus_translator.language.segment import segment
@@ -33,6 +35,8 @@ _SPELLING_RATIO_MIN = 0.84
 _FIGURE = re.compile(r"\s*-?\d+(\.\d+)?\s*")
 EXACT = 1.0
 SAME_STEM = 0.88
+TRANSLATED = 0.95
+"""A Chinese word for an English one, where the catalog calls nothing in Chinese."""
 RELATED = 0.82
 ABBREVIATED = 0.7
 MISSPELT = 0.7
@@ -88,7 +92,20 @@ class CatalogIndex:
             if not is_han(word):
                 self._stems[stem(word)].add(word)
                 self._initials[word[:1]].append(word)
+        self._translated: Mapping[str, frozenset[str]] = {}
+        self._reads_chinese = False
         self.han_length_max = max((len(word) for word in self.han_words), default=1)
+
+    def read_chinese(self) -> None:
+        """Learn what the words of an English catalog are called in Chinese, at its first Chinese question."""
+        if self._called or self._reads_chinese:
+            return
+        translated = chinese_words(frozenset(self.own))
+        self._translated = {word: english for word, english in translated.items() if word not in self.han_words}
+        self.han_words |= set(self._translated)
+        self.han_length_max = max((len(word) for word in self.han_words), default=1)
+        self._similar.clear()
+        self._reads_chinese = True
 
     def entries_of_table(self, number: int) -> Entry:
         """Return the entry of the table itself."""
@@ -174,8 +191,10 @@ class CatalogIndex:
             # "Total" asks for a sum; only a name that holds the very word takes it from that.
             return result
         for other in lexicon().related.get(word, ()):
-            add(other, RELATED)
+            add(other, TRANSLATED if is_han(word) and not self._called else RELATED)
         if is_han(word):
+            for other in self._translated.get(word, ()):
+                add(other, TRANSLATED)
             return result
         for other in self._stems.get(stem(word), ()):
             add(other, SAME_STEM)

@@ -14,6 +14,7 @@ from typing import Final
 from querybus.core.catalog import ColumnKind
 from querybus.text.words import word_set
 from querybus_translator.language.lexicon import Op, lexicon
+from querybus_translator.language.measure_words import measured
 from querybus_translator.language.names import is_han
 from querybus_translator.language.periods import (
     chinese_number,
@@ -67,20 +68,25 @@ def read_nodes(question: str, index: CatalogIndex, today: date) -> tuple[Node, .
 
 
 def _cut_chinese(tokens: Sequence[Token], index: CatalogIndex) -> list[Token]:
+    if any(token.kind is TokenKind.HAN for token in tokens):
+        index.read_chinese()
     words = lexicon()
-    known = _Words(index.han_words, words.chinese, words.chinese_stopwords, words.stored, words.vague, time_words())
+    known = _Words(
+        index.han_words, words.chinese, words.chinese_stopwords, words.measure_words, words.measured, words.verbs,
+        words.stored, words.vague, time_words(),
+    )  # fmt: skip
     length_max = max(index.han_length_max, 8)
     result: list[Token] = []
     for token in tokens:
         if token.kind is not TokenKind.HAN:
             result.append(token)
             continue
-        for piece, _ in segment(token.text, known, length_max):
+        for piece, norm in measured([piece for piece, _ in segment(token.text, known, length_max)]):
             number = chinese_number(piece)
             if number is not None and piece not in index.han_words and piece not in words.chinese:
                 result.append(Token(piece, str(number), str(number), TokenKind.NUMBER))
             else:
-                result.append(Token(piece, piece, piece, TokenKind.HAN))
+                result.append(Token(piece, norm, norm, TokenKind.HAN))
     return result
 
 

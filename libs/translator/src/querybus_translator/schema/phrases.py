@@ -89,6 +89,7 @@ def phrases(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Sp
                 Node(NodeKind.OP, first.text, phrase=phrase),
             )
             for phrase in words.chinese.get(first.norm, ())
+            if phrase.op is not Op.BETWEEN or any(token.norm in _RANGE_ENDS for token in tokens[start + 1 :])
         ]
     spans: list[Span] = []
     opens = (
@@ -118,6 +119,8 @@ def phrases(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Sp
     return spans
 
 
+_RANGE_ENDS = frozenset({"之间", "到", "至", "和", "与", "-", "~", "—", "–"})
+"""在 opens a range only where one ends."""
 _SURE_PHRASES = frozenset({Op.ORDER, Op.ASCENDING, Op.DESCENDING})
 
 

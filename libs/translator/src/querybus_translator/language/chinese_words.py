@@ -1,0 +1,36 @@
+"""What English words are called in Chinese, by a general dictionary (`words/chinese.txt`, from CC-CEDICT).
+
+The file is read anew for each catalog that is asked in Chinese and named in English, some 20 ms; nothing of it is kept but
+the words of that catalog.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from importlib import resources
+
+from querybus_translator.language.lexicon import lexicon
+from querybus_translator.language.periods import time_words
+
+
+def chinese_words(english: frozenset[str]) -> Mapping[str, frozenset[str]]:
+    """Return the Chinese words that stand for one of the English words, each with those that it stands for.
+
+    Words that have a meaning of their own in a question, such as 最多 or 去年, stand for none.
+
+    >>> chinese_words(frozenset({"stadium", "singer"}))["歌手"]
+    frozenset({'singer'})
+    """
+    words = lexicon()
+    result: dict[str, set[str]] = defaultdict(set)
+    path = resources.files("querybus_translator").joinpath("words", "chinese.txt")
+    for line in path.read_text(encoding="utf-8").splitlines():
+        word, _, called = line.partition(" ")
+        if word in english:
+            for chinese in called.split():
+                result[chinese].add(word)
+    taken = (words.chinese, words.chinese_stopwords, words.stored, words.vague, time_words())
+    return {
+        chinese: frozenset(meant) for chinese, meant in result.items() if not any(chinese in list_ for list_ in taken)
+    }

@@ -1,0 +1,24 @@
+"""A Chinese measure word belongs to the word before it: 每座 asks what 每个 asks, 哪部 what 哪个, 几首 what 几个."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from querybus_translator.language.lexicon import lexicon
+
+
+def measured(pieces: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the pieces of a run, each with what it is read as.
+
+    >>> measured(["每", "座", "山", "有", "几", "首", "歌"])
+    [('每座', '每个'), ('山', '山'), ('有', '有'), ('几首', '几个'), ('歌', '歌')]
+    """
+    words = lexicon()
+    result: list[tuple[str, str]] = []
+    for place, piece in enumerate(pieces):
+        before = pieces[place - 1] if place else ""
+        if before in words.measured and piece in words.measure_words:
+            result[-1] = (before + piece, words.measured[before])
+        else:
+            result.append((piece, piece))
+    return result
