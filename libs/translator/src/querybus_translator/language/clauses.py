@@ -109,6 +109,10 @@ def time_column(sketch: Sketch, place: int) -> ColumnRef | None:
     in May, whenever the store was opened.
     """
     tables = [table for table in sketch.tables_with_time(place) if sketch.time_columns(table)]
+    described = sketch.table(sketch.after(place)) if sketch.chinese else None
+    if described is not None and sketch.time_columns(described):
+        # 2014年的演唱会: in Chinese what happened then stands right behind.
+        tables.insert(0, described)
     if any(node.op in _FIGURES for node in sketch.nodes):
         graph = sketch.index.graph
         counted = [table for table in tables if all(graph.is_many(other, table) for other in tables if other != table)]

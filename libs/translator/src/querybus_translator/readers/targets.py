@@ -6,6 +6,8 @@ asked for are the answer's columns.
 
 from __future__ import annotations
 
+from typing import Final
+
 from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.readers.shares import flagged, read_rates, read_shares, states_flag
@@ -387,7 +389,12 @@ def _counted(sketch: Sketch, place: int, *, distinct: bool) -> Measure | None:
 
 def _wants_total(sketch: Sketch, place: int) -> bool:
     before = " ".join(node.text.lower() for node in sketch.nodes[max(0, place - 2) : place])
-    return "total" in before or bool(sketch.groups)
+    behind = sketch.nodes[place + 1].text if place + 1 < len(sketch.nodes) else ""
+    return "total" in before or behind in _TOTALS or bool(sketch.groups)
+
+
+_TOTALS: Final = frozenset({"总数", "总数量"})
+"""乘客总数 of a column that holds how many there are."""
 
 
 def _figures(sketch: Sketch, place: int) -> None:

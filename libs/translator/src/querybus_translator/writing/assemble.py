@@ -81,10 +81,13 @@ def _anchor(sketch: Sketch) -> int | None:
 
 
 def _chinese_head(sketch: Sketch, grouped: set[int], counted: set[int | None]) -> int | None:
-    """In Chinese what is described stands last: 没有订单的客户 asks about customers."""
+    """In Chinese what is described stands last: 没有订单的客户 asks about customers. 哪些客户没有订单 says it at once."""
     plain = [measure.home for _, measure in sketch.targets if measure.home is not None]
     if plain:
         return plain[0]
+    which = _asked_which(sketch)
+    if which is not None and which not in grouped and sketch.table(which) not in counted:
+        return sketch.table(which)
     free = [
         place
         for place in range(len(sketch.nodes))
@@ -94,6 +97,15 @@ def _chinese_head(sketch: Sketch, grouped: set[int], counted: set[int | None]) -
         and sketch.table(place) not in counted
     ]
     return sketch.table(free[-1]) if free else None
+
+
+def _asked_which(sketch: Sketch) -> int | None:
+    """Return the place of the table that a Chinese question asks for by name, as in 哪些客户没有订单."""
+    for place, node in enumerate(sketch.nodes[:-1]):
+        behind = sketch.nodes[place + 2].text if place + 2 < len(sketch.nodes) else ""
+        if node.op is Op.SHOW and node.text.startswith("哪") and behind != "的":
+            return place + 1 if sketch.table(place + 1) is not None else None
+    return None
 
 
 def _form(sketch: Sketch, anchor: int) -> Form | None:
@@ -133,6 +145,9 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
         targets = list(plain)
     targets = [*(Measure(column) for column in shown if Measure(column) not in plain), *targets]
     plain = [target for target in targets if target.aggregate is None and target.column is not None]
+    if sketch.chinese and figures and not plain and not group and _asked_which(sketch) is not None:
+        # 哪家银行的贷款总额最高 asks for a bank, which no figure over all of them is.
+        sketch.doubts += 1.0
     if (figures or counts_rows) and plain and not group:
         group = _implied_group(sketch, anchor, plain, grows=bool(counts_rows))
     elif group:
