@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
-from querybus_translator.language.lexicon import lexicon
+from querybus_translator.language.lexicon import Op, lexicon
+
+_BOUNDS: Final = frozenset({Op.OR_MORE, Op.OR_LESS})
 
 
 def measured(pieces: Sequence[str]) -> list[tuple[str, str]]:
@@ -17,6 +20,11 @@ def measured(pieces: Sequence[str]) -> list[tuple[str, str]]:
     result: list[tuple[str, str]] = []
     for place, piece in enumerate(pieces):
         before = pieces[place - 1] if place else ""
+        behind = words.chinese.get(pieces[place + 1], ()) if place + 1 < len(pieces) else ()
+        if piece == "一个" and any(phrase.op in _BOUNDS for phrase in behind):
+            # It is a number here, where it is an article elsewhere: 一个以上的客户.
+            result.append(("一", "一"))
+            continue
         if before in words.measured and piece in words.measure_words:
             result[-1] = (before + piece, words.measured[before])
         else:

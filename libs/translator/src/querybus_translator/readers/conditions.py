@@ -138,7 +138,8 @@ def _figure(sketch: Sketch, place: int, figure: int, left: int | None, right: in
     number = sketch.nodes[figure].number
     if number is None:
         return
-    operator = OPERATORS[op]
+    # 一个以上 says more than one: that there is one at all would say nothing.
+    operator = Operator.GREATER if op is Op.OR_MORE and number == 1 and sketch.chinese else OPERATORS[op]
     before = sketch.column(left) if sketch.is_free(left) else None
     if before is not None and sketch.is_key(before) and not says_key(sketch, left):
         before = None
@@ -168,7 +169,10 @@ def _figure(sketch: Sketch, place: int, figure: int, left: int | None, right: in
         sketch.take(place, figure, left, right if sketch.op(right) is Op.TIMES else None)
         count_rows(sketch, place, counted_before, operator, number)
         return
-    counts = table is not None and right == figure + 1 and op not in TEMPORAL_OPS
+    # 两部以上的电影: in Chinese the word stands between the figure and what is counted.
+    measured = _text_at(sketch, figure) == "一" or _text_at(sketch, figure + 1) in lexicon().measure_words
+    between = measured and op in {Op.OR_MORE, Op.OR_LESS} and right is not None and right <= place + 2
+    counts = table is not None and (right == figure + 1 or between) and op not in TEMPORAL_OPS
     if (
         before is not None
         and not counts
@@ -212,6 +216,10 @@ def _figure(sketch: Sketch, place: int, figure: int, left: int | None, right: in
         add_condition(sketch, place, again, operator, Literal(number))
         return
     _by_meaning(sketch, place, figure, operator)
+
+
+def _text_at(sketch: Sketch, place: int) -> str:
+    return sketch.nodes[place].text if place < len(sketch.nodes) else ""
 
 
 def _has_group(sketch: Sketch, column: ColumnRef, left: int | None) -> bool:

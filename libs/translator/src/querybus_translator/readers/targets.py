@@ -304,6 +304,12 @@ def _count(sketch: Sketch, place: int) -> None:
     if following in sketch.done:
         # "How many paid invoices": what is paid is counted.
         following = sketch.after(following)
+    if sketch.chinese and following is not None and sketch.table(following) is not None:
+        beside = sketch.column(following + 1) if following + 1 < len(sketch.nodes) else None
+        if sketch.op(place) is Op.COUNT_KINDS and beside is not None and beside.table == sketch.table(following):
+            # 多少个不同的频道所有者: of two nouns side by side the second is counted.
+            sketch.take(following)
+            following += 1
     distinct = sketch.op(place) is Op.COUNT_KINDS or any(
         sketch.op(other) is Op.DISTINCT for other in range(place, (following if following is not None else place) + 1)
     )
@@ -390,6 +396,9 @@ def _counted(sketch: Sketch, place: int, *, distinct: bool) -> Measure | None:
 def _wants_total(sketch: Sketch, place: int) -> bool:
     before = " ".join(node.text.lower() for node in sketch.nodes[max(0, place - 2) : place])
     behind = sketch.nodes[place + 1].text if place + 1 < len(sketch.nodes) else ""
+    if behind in _TOTALS and sketch.orderings:
+        # 按马匹总数排序: whether lines are sorted or one sum is asked for, nothing tells.
+        sketch.doubts += 0.5
     return "total" in before or behind in _TOTALS or bool(sketch.groups)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op, lexicon
@@ -362,10 +363,13 @@ def _is_own(sketch: Sketch, table: int) -> bool:
     figures = [measure for _, measure in sketch.targets if measure.aggregate is not None]
     return (
         bool(figures)
-        and all(measure.aggregate is not Aggregate.COUNT and measure.home == table for measure in figures)
+        and all(measure.aggregate in _OF_ALL_ROWS and measure.home == table for measure in figures)
         and not sketch.rankings
         and not sketch.orderings
     )
+
+
+_OF_ALL_ROWS: Final = frozenset({Aggregate.AVERAGE, Aggregate.MINIMUM, Aggregate.MAXIMUM})
 
 
 def _group_of(sketch: Sketch, group: ColumnRef | int, *, has_columns: bool) -> tuple[list[ColumnRef], list[ColumnRef]]:
