@@ -138,20 +138,12 @@ def _figure(sketch: Sketch, place: int, figure: int, left: int | None, right: in
     number = sketch.nodes[figure].number
     if number is None:
         return
-    # 一个以上 says more than one: that there is one at all would say nothing.
-    operator = Operator.GREATER if op is Op.OR_MORE and number == 1 and sketch.chinese else OPERATORS[op]
+    operator = _operator(sketch, op, number)
     before = sketch.column(left) if sketch.is_free(left) else None
     if before is not None and sketch.is_key(before) and not says_key(sketch, left):
         before = None
-    if sketch.op(left) is Op.COUNT and sketch.is_free(left):
-        counted = sketch.table(sketch.before(left))
-        sketch.take(place, figure, left)
-        if counted is not None and sketch.chinese:
-            sketch.take(sketch.before(left))
-            take_units(sketch, figure)
-            count_rows(sketch, place, counted, operator, number)
-            return
-        sketch.having.append((place, Comparison(Measure(aggregate=Aggregate.COUNT), operator, Literal(number))))
+    if sketch.op(left) is Op.COUNT and sketch.is_free(left) and left is not None:
+        _of_a_count(sketch, (place, figure, left), operator, number)
         return
     aggregate = _AGGREGATED.get(sketch.op(sketch.before(left)) or Op.AND)
     if before is not None and aggregate is not None and sketch.is_numeric(before) and _has_group(sketch, before, left):
@@ -160,7 +152,7 @@ def _figure(sketch: Sketch, place: int, figure: int, left: int | None, right: in
         take_units(sketch, figure)
         sketch.having.append((place, Comparison(Measure(before, aggregate), operator, Literal(number))))
         return
-    counted_before = sketch.table(left) if sketch.chinese and sketch.is_free(left) else None
+    counted_before = _counted_before(sketch, left)
     behind = sketch.column(right) if sketch.is_free(right) else None
     table = sketch.table(right) if sketch.is_free(right) else None
     units = take_units(sketch, figure)
@@ -169,10 +161,8 @@ def _figure(sketch: Sketch, place: int, figure: int, left: int | None, right: in
         sketch.take(place, figure, left, right if sketch.op(right) is Op.TIMES else None)
         count_rows(sketch, place, counted_before, operator, number)
         return
-    # 两部以上的电影: in Chinese the word stands between the figure and what is counted.
-    measured = _text_at(sketch, figure) == "一" or _text_at(sketch, figure + 1) in lexicon().measure_words
-    between = measured and op in {Op.OR_MORE, Op.OR_LESS} and right is not None and right <= place + 2
-    counts = table is not None and (right == figure + 1 or between) and op not in TEMPORAL_OPS
+    stands_behind = right == figure + 1 or _is_measured(sketch, place, figure, right)
+    counts = table is not None and stands_behind and op not in TEMPORAL_OPS
     if (
         before is not None
         and not counts
@@ -193,6 +183,30 @@ def _figure(sketch: Sketch, place: int, figure: int, left: int | None, right: in
     has_meaning = op in ADJECTIVES or op in TEMPORAL_OPS or units is not None
     if has_meaning and (_by_meaning(sketch, place, figure, operator) or op in ADJECTIVES):
         return
+    _of_what_is_behind(sketch, place, figure, right, operator)
+
+
+def _of_a_count(sketch: Sketch, places: tuple[int, int, int], operator: Operator, number: float) -> None:
+    """ "With a count above 5", 订单数量超过5: the rows are counted, in Chinese those of the table before."""
+    place, figure, left = places
+    before = sketch.before(left)
+    counted = sketch.table(before)
+    sketch.take(place, figure, left)
+    if counted is not None and sketch.chinese:
+        sketch.take(before)
+        take_units(sketch, figure)
+        count_rows(sketch, place, counted, operator, number)
+        return
+    sketch.having.append((place, Comparison(Measure(aggregate=Aggregate.COUNT), operator, Literal(number))))
+
+
+def _of_what_is_behind(sketch: Sketch, place: int, figure: int, right: int | None, operator: Operator) -> None:
+    """ "More than 5 orders", "above 20 percent": the figure is that of what stands behind it, or of what was compared last."""
+    number = sketch.nodes[figure].number
+    if number is None:
+        return
+    behind = sketch.column(right) if sketch.is_free(right) else None
+    table = sketch.table(right) if sketch.is_free(right) else None
     if table is not None:
         sketch.take(place, figure, right)
         count_rows(sketch, place, table, operator, number)
@@ -218,8 +232,23 @@ def _figure(sketch: Sketch, place: int, figure: int, left: int | None, right: in
     _by_meaning(sketch, place, figure, operator)
 
 
-def _text_at(sketch: Sketch, place: int) -> str:
-    return sketch.nodes[place].text if place < len(sketch.nodes) else ""
+def _operator(sketch: Sketch, op: Op, number: float) -> Operator:
+    """一个以上 says more than one: that there is one at all would say nothing."""
+    return Operator.GREATER if op is Op.OR_MORE and number == 1 and sketch.chinese else OPERATORS[op]
+
+
+def _counted_before(sketch: Sketch, left: int | None) -> int | None:
+    """订单超过5个的客户: what is counted stands before the figure. 哪些客户有3个以上的订单: what is asked for does not count."""
+    if left and sketch.op(left - 1) is Op.SHOW and sketch.nodes[left - 1].text.startswith("哪"):
+        return None
+    return sketch.table(left) if sketch.chinese and sketch.is_free(left) else None
+
+
+def _is_measured(sketch: Sketch, place: int, figure: int, right: int | None) -> bool:
+    """两部以上的电影: in Chinese the word stands between the figure and what is counted."""
+    unit = sketch.nodes[figure + 1].text if figure + 1 < len(sketch.nodes) else ""
+    measured = sketch.nodes[figure].text == "一" or unit in lexicon().measure_words
+    return measured and sketch.op(place) in {Op.OR_MORE, Op.OR_LESS} and right is not None and right <= place + 2
 
 
 def _has_group(sketch: Sketch, column: ColumnRef, left: int | None) -> bool:

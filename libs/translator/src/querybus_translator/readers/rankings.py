@@ -225,20 +225,7 @@ def _highest(sketch: Sketch, place: int) -> None:
         direct = _is_direct(sketch, place) and where is None
         sketch.rankings.append(Ranking(place, Measure(column), descending, count, direct=direct))
         return
-    previous = sketch.before(place, over=(Op.EQUAL,))
-    marker = sketch.before(previous)
-    aggregate = _AGGREGATES.get(sketch.op(marker) or Op.AND) if sketch.chinese else None
-    summed = sketch.column(previous) if sketch.is_free(previous) and sketch.is_free(marker) else None
-    if aggregate is not None and summed is not None and sketch.is_numeric(summed):
-        # 订单总金额最高的客户: the figure that ranks is itself a sum.
-        sketch.take(place, previous, marker)
-        sketch.rankings.append(Ranking(place, Measure(summed, aggregate), descending, count))
-        return
-    behind = sketch.column(previous) if sketch.is_free(previous) else None
-    if behind is not None and _ranks(sketch, behind) and (sketch.chinese or _is_said_of(sketch, previous, place)):
-        sketch.take(place, previous)
-        direct = sketch.chinese and where is None and _ends_question(sketch, place)
-        sketch.rankings.append(Ranking(place, Measure(behind), descending, count, direct=direct))
+    if _by_figure_before(sketch, place, descending, count, is_counted=where is not None):
         return
     if where is not None or sketch.op(place) in {Op.HIGHEST, Op.LOWEST}:
         key = _key_after_by(sketch, start)
@@ -253,6 +240,7 @@ def _highest(sketch: Sketch, place: int) -> None:
     result = sketch.concept_column(concepts, place, (table, sketch.nearest_table(place))) if concepts else None
     if result is not None:
         ref, backwards = result
+        previous = sketch.before(place, over=(Op.EQUAL,))
         sketch.take(place, previous if sketch.is_free(previous) and sketch.column(previous) == ref else None)
         sketch.doubts += 0.04
         sketch.rankings.append(Ranking(place, Measure(ref), descending is not backwards, count))
@@ -264,6 +252,26 @@ def _highest(sketch: Sketch, place: int) -> None:
     ):
         sketch.take(place)
         sketch.limit = count
+
+
+def _by_figure_before(sketch: Sketch, place: int, descending: bool, count: int, *, is_counted: bool) -> bool:
+    """ "Whose price is highest", 价格最高的商品: what ranks stands before the word. Return whether it does."""
+    previous = sketch.before(place, over=(Op.EQUAL,))
+    marker = sketch.before(previous)
+    aggregate = _AGGREGATES.get(sketch.op(marker) or Op.AND) if sketch.chinese else None
+    summed = sketch.column(previous) if sketch.is_free(previous) and sketch.is_free(marker) else None
+    if aggregate is not None and summed is not None and sketch.is_numeric(summed):
+        # 订单总金额最高的客户: the figure that ranks is itself a sum.
+        sketch.take(place, previous, marker)
+        sketch.rankings.append(Ranking(place, Measure(summed, aggregate), descending, count))
+        return True
+    behind = sketch.column(previous) if sketch.is_free(previous) else None
+    if behind is not None and _ranks(sketch, behind) and (sketch.chinese or _is_said_of(sketch, previous, place)):
+        sketch.take(place, previous)
+        direct = sketch.chinese and not is_counted and _ends_question(sketch, place)
+        sketch.rankings.append(Ranking(place, Measure(behind), descending, count, direct=direct))
+        return True
+    return False
 
 
 def _is_said_of(sketch: Sketch, previous: int | None, place: int) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from querybus_translator.language.clauses import negation_before
 from querybus_translator.language.lexicon import Op
 from querybus_translator.schema.labels import key_columns
@@ -71,3 +73,17 @@ def flagged(sketch: Sketch, place: int, column: ColumnRef) -> None:
     sketch.take(place, denied)
     flag = Comparison(Measure(column), Operator.EQUAL, Literal(0 if denied is not None else 1))
     sketch.conditions.append(Placed(place, flag))
+
+
+def wants_total(sketch: Sketch, place: int) -> bool:
+    """Return whether what is counted at a place is to be added up instead: a total, or a figure of each group."""
+    before = " ".join(node.text.lower() for node in sketch.nodes[max(0, place - 2) : place])
+    behind = sketch.nodes[place + 1].text if place + 1 < len(sketch.nodes) else ""
+    if behind in _TOTALS and sketch.orderings:
+        # 按马匹总数排序: it stays open whether lines are sorted or one sum is asked for.
+        sketch.doubts += 0.5
+    return "total" in before or behind in _TOTALS or bool(sketch.groups)
+
+
+_TOTALS: Final = frozenset({"总数", "总数量"})
+"""乘客总数 of a column that holds how many there are."""

@@ -6,11 +6,9 @@ asked for are the answer's columns.
 
 from __future__ import annotations
 
-from typing import Final
-
 from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op, lexicon
-from querybus_translator.readers.shares import flagged, read_rates, read_shares, states_flag
+from querybus_translator.readers.shares import flagged, read_rates, read_shares, states_flag, wants_total
 from querybus_translator.schema.labels import labels
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Measure
@@ -313,8 +311,13 @@ def _count(sketch: Sketch, place: int) -> None:
     distinct = sketch.op(place) is Op.COUNT_KINDS or any(
         sketch.op(other) is Op.DISTINCT for other in range(place, (following if following is not None else place) + 1)
     )
+    while sketch.chinese and following is not None and sketch.nodes[following].period is not None:
+        # 多少场2014年的音乐会: the period belongs to what is counted.
+        following = sketch.after(following, over=over)
     previous = sketch.before(place, over=(Op.DISTINCT,)) if sketch.chinese else None
-    candidates = (following, previous) if not _prefers_previous(sketch, place, previous) else (previous, following)
+    candidates = (
+        (following, previous) if not _prefers_previous(sketch, place, previous, following) else (previous, following)
+    )
     for other in candidates:
         if other is None or sketch.pick(other) is None:
             continue
@@ -358,13 +361,12 @@ def _is_repeated(sketch: Sketch, place: int) -> bool:
     return False
 
 
-def _prefers_previous(sketch: Sketch, place: int, previous: int | None) -> bool:
+def _prefers_previous(sketch: Sketch, place: int, previous: int | None, following: int | None) -> bool:
     if previous is None or not sketch.chinese:
         return False
-    text = sketch.nodes[place].text
-    if text in {"数", "量", "数量", "总数", "个数", "数目", "人数", "次数", "总数量"}:
+    if sketch.nodes[place].text in {"数", "量", "数量", "总数", "个数", "数目", "人数", "次数", "总数量"}:
         return True
-    return sketch.pick(previous) is not None and sketch.pick(sketch.after(place)) is None
+    return sketch.pick(previous) is not None and sketch.pick(following) is None
 
 
 def _counted(sketch: Sketch, place: int, *, distinct: bool) -> Measure | None:
@@ -385,25 +387,12 @@ def _counted(sketch: Sketch, place: int, *, distinct: bool) -> Measure | None:
     ):
         return Measure(aggregate=Aggregate.COUNT, table=column.table)
     if sketch.is_numeric(column) and not distinct and not sketch.is_key(column):
-        return Measure(column) if not _wants_total(sketch, place) else Measure(column, Aggregate.SUM)
+        return Measure(column) if not wants_total(sketch, place) else Measure(column, Aggregate.SUM)
     pick = sketch.pick(place)
     if pick is not None and pick.with_table and sketch.kind(column) is not ColumnKind.TEXT:
         # "How many customers joined": the customers are counted, the column says when.
         return Measure(aggregate=Aggregate.COUNT, table=column.table)
     return Measure(column, Aggregate.COUNT, distinct=True)
-
-
-def _wants_total(sketch: Sketch, place: int) -> bool:
-    before = " ".join(node.text.lower() for node in sketch.nodes[max(0, place - 2) : place])
-    behind = sketch.nodes[place + 1].text if place + 1 < len(sketch.nodes) else ""
-    if behind in _TOTALS and sketch.orderings:
-        # 按马匹总数排序: whether lines are sorted or one sum is asked for, nothing tells.
-        sketch.doubts += 0.5
-    return "total" in before or behind in _TOTALS or bool(sketch.groups)
-
-
-_TOTALS: Final = frozenset({"总数", "总数量"})
-"""乘客总数 of a column that holds how many there are."""
 
 
 def _figures(sketch: Sketch, place: int) -> None:

@@ -146,9 +146,7 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
         targets = list(plain)
     targets = [*(Measure(column) for column in shown if Measure(column) not in plain), *targets]
     plain = [target for target in targets if target.aggregate is None and target.column is not None]
-    if sketch.chinese and figures and not plain and not group and _asked_which(sketch) is not None:
-        # 哪家银行的贷款总额最高 asks for a bank, which no figure over all of them is.
-        sketch.doubts += 1.0
+    sketch.doubts += 1.0 if figures and not plain and not group and _wants_lines(sketch, order) else 0.0
     if (figures or counts_rows) and plain and not group:
         group = _implied_group(sketch, anchor, plain, grows=bool(counts_rows))
     elif group:
@@ -169,6 +167,12 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
     )
     combined = _combined(sketch, form)
     return combined if combined.combined is not None else semi_joined(form, sketch.index)
+
+
+def _wants_lines(sketch: Sketch, order: list[Ordering]) -> bool:
+    """哪家银行的贷款总额最高 asks for a bank, and what is ordered has lines: no figure over all rows is meant."""
+    asks_which = sketch.chinese and _asked_which(sketch) is not None
+    return asks_which or any(ordering.by.aggregate is None for ordering in order)
 
 
 def _parted(

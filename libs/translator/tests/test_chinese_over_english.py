@@ -1,0 +1,121 @@
+"""A Chinese question over a catalog that is named in English: words by a general dictionary, and the grammar of both ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+
+import pytest
+
+from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, ForeignKey, Language, Table
+from querybus_translator import NotRead, Translated, translate
+from querybus_translator.language.chinese_words import chinese_words
+
+TODAY = date(2026, 6, 1)
+
+
+def key(name: str) -> Column:
+    return Column(name=name, type="INTEGER", kind=ColumnKind.INTEGER, nullable=False)
+
+
+def column(name: str, kind: ColumnKind = ColumnKind.TEXT) -> Column:
+    return Column(name=name, type=kind.value, kind=kind, nullable=False)
+
+
+def refers(to: str, name: str) -> ForeignKey:
+    return ForeignKey(columns=(name,), referred_table=to, referred_columns=(name,))
+
+
+def catalog(names: Mapping[Language, str] | None = None) -> Catalog:
+    """Lighthouses, their keepers, and repairs of them."""
+    lighthouses = Table(
+        name="lighthouse",
+        columns=(
+            key("lighthouse_id"),
+            column("name"),
+            column("height", ColumnKind.NUMBER),
+            column("total_visitors", ColumnKind.INTEGER),
+        ),
+        primary_key=("lighthouse_id",),
+        display_names=names or {},
+    )
+    sailors = Table(
+        name="sailor",
+        columns=(key("sailor_id"), column("name"), column("age", ColumnKind.INTEGER), key("lighthouse_id")),
+        primary_key=("sailor_id",),
+        foreign_keys=(refers("lighthouse", "lighthouse_id"),),
+    )
+    weddings = Table(
+        name="wedding",
+        columns=(key("wedding_id"), key("lighthouse_id"), column("held_on", ColumnKind.DATE)),
+        primary_key=("wedding_id",),
+        foreign_keys=(refers("lighthouse", "lighthouse_id"),),
+    )
+    return Catalog(connection="coast", dialect=Dialect.SQLITE, tables=(lighthouses, sailors, weddings))
+
+
+def sql(question: str) -> str:
+    result = translate(question, catalog(), today=TODAY)
+    assert isinstance(result, Translated), (question, result)
+    return result.sql
+
+
+def test_words_of_no_list_of_ours_are_found_in_the_dictionary():
+    assert "灯塔" in chinese_words(frozenset({"lighthouse"}))
+    assert sql("一共有多少座灯塔？") == 'SELECT COUNT(*) FROM "lighthouse"'
+    assert sql("水手的平均年龄是多少？") == 'SELECT AVG("age") FROM "sailor"'
+
+
+def test_traditional_characters_are_read_as_well():
+    assert sql("有多少燈塔？") == 'SELECT COUNT(*) FROM "lighthouse"'
+
+
+def test_words_with_a_meaning_in_a_question_stand_for_no_name():
+    assert not {"最多", "去年", "平均", "没有"} & set(chinese_words(frozenset({"most", "maximum", "average", "year"})))
+
+
+@pytest.mark.parametrize("unit", ["个", "座", "所", "家"])
+def test_a_measure_word_belongs_to_what_counts_or_asks(unit: str):
+    grouped = sql(f"每{unit}灯塔有多少位水手？")
+    assert 'GROUP BY t1."lighthouse_id"' in grouped
+    assert "COUNT(*)" in grouped
+    assert sql(f"哪{unit}灯塔的高度最高？").endswith('ORDER BY "height" DESC LIMIT 1')
+
+
+def test_a_verb_that_the_tables_imply_says_nothing():
+    assert sql("每座灯塔举办了多少场婚礼？") == sql("每座灯塔有多少场婚礼？")
+
+
+def test_what_is_asked_for_stands_behind_which_and_what_it_lacks_behind_not():
+    without = sql("哪些灯塔没有举办过婚礼？")
+    assert without.startswith('SELECT "name" FROM "lighthouse" WHERE NOT "lighthouse_id" IN')
+    assert 'FROM "wedding"' in without
+    assert sql("没有婚礼的灯塔有哪些？") == without
+
+
+def test_a_period_dates_what_stands_behind_it():
+    dated = sql("哪些灯塔举办过2025年的婚礼？")
+    assert dated.startswith('SELECT "name" FROM "lighthouse"')
+    assert "'2025-01-01'" in dated
+
+
+@pytest.mark.parametrize(("said", "condition"), [("一个", "> 1"), ("两个", ">= 2"), ("3个", ">= 3")])
+def test_so_many_and_more_of_something_counts_it(said: str, condition: str):
+    assert f"HAVING COUNT(*) {condition}" in sql(f"哪些灯塔有{said}以上的水手？")
+
+
+def test_the_total_of_a_column_that_counts_is_its_sum():
+    assert sql("所有灯塔的游客总数") == 'SELECT SUM("total_visitors") FROM "lighthouse"'
+
+
+def test_a_sum_of_each_is_not_the_sum_of_all():
+    assert "GROUP BY" in sql("total height of each lighthouse")
+
+
+def test_a_figure_over_all_rows_is_not_ordered():
+    assert isinstance(translate("灯塔的最大高度和平均高度是多少？", catalog(), today=TODAY), NotRead)
+
+
+def test_what_the_owner_calls_in_chinese_is_called_nothing_else():
+    named = translate("一共有多少座灯塔？", catalog({"zh": "航标站"}), today=TODAY)
+    assert isinstance(named, NotRead)
