@@ -2,7 +2,8 @@
 
 a: verbs that think nothing against raw nats-py JetStream hops of the same count and size, and a whole question of one
 caller; b: CPU per question at 64 callers above a hand-written ChatOpenAI + sqlite3 loop; c: questions per second with
-a model that takes 200 ms; d: the same with 1, 2 and 4 generators, each with 8 calls at once; e: at twice the capacity.
+a model that takes 200 ms; d: the same with 1, 2 and 4 generators, each with 8 calls at once; e: at twice the capacity;
+f: far above it for long; g: stored messages (each synced once) and messages of one question.
 Medians of rounds taken in turn. Prints a table and writes build/bench/stack.json. A missed target is no error unless
 `--strict` is given. Linux only: CPU is read from /proc.
 """
@@ -38,6 +39,8 @@ CALLERS = 64
 MODEL_SECONDS = 0.2
 CALLS_MAX = 8
 """Model calls of one generator at once, in row d."""
+COUNTED = 200
+"""Questions over which row g counts."""
 OVERLOAD = 2.0
 OVERLOAD_DEADLINE_SECONDS = 10
 OVERLOAD_WARM_SECONDS = 5.0
@@ -57,6 +60,7 @@ REQUIRED: Mapping[str, tuple[str, float]] = {
     "e_offered_to_goodput": (">=", 1.5),
     # Too much work is refused or expires; it is no reason to say that something went wrong.
     "e_failed": ("<=", 0.0),
+    "g_stored": ("<=", 6.0),
     "e_unclear": ("<=", 0.0),
     "e_memory_growth_mb": ("<=", 256.0),
     **{f"f_{factor}x_worst_slice_to_peak": (">=", 0.9) for factor in (2, 4)},
@@ -222,6 +226,27 @@ async def row_b(bench: Bench, stack: StackUnderLoad) -> None:
         bench.figures[f"b_{name}_cpu_ms"] = round(seconds * share * 1_000 / asked, 2)
 
 
+async def row_g(bench: Bench, stack: StackUnderLoad) -> None:
+    """What one question writes and sends, above what the stack does by itself in the same time."""
+    await stack.delay_model(0)
+    await stack.ask(0)
+    before, begun = await stack.traffic(), time.monotonic()
+    for number in range(1, COUNTED + 1):
+        bench.wrong.update(word for word in [await stack.ask(number)] if word != "answered")
+    await asyncio.sleep(2)
+    asked, lasted = await stack.traffic(), time.monotonic() - begun
+    await asyncio.sleep(lasted)
+    idle = await stack.traffic()
+    moved = {name: (2 * asked[name] - before[name] - idle[name]) / COUNTED for name in asked}
+    stored = {name: value for name, value in moved.items() if name.startswith("stored") and value > 0.005}
+    bench.figures |= {f"g_{name.replace(' ', '_').lower()}": round(value, 2) for name, value in stored.items()}
+    bench.figures |= {
+        "g_stored": round(sum(stored.values()), 2),
+        "g_messages_to_the_bus": round(moved["in"], 1),
+        "g_messages_from_the_bus": round(moved["out"], 1),
+    }
+
+
 async def row_c(bench: Bench, stack: StackUnderLoad) -> None:
     await stack.delay_model(MODEL_SECONDS)
     windows = await _against_loop(bench, stack)
@@ -376,6 +401,7 @@ ROWS: Mapping[str, tuple[str, Callable[[Bench, StackUnderLoad], Awaitable[None]]
     "d": (f"generator replicas of {CALLS_MAX} calls at once", row_d),
     "e": (f"{OVERLOAD:g} times the capacity", row_e),
     "f": ("2 and 4 times the capacity for long, with the shipped limits", row_f),
+    "g": ("what a question writes and sends", row_g),
 }
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+import urllib.request
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -49,6 +51,11 @@ Settings = Mapping[str, Any]
 
 def question(number: int) -> str:
     return f"Which 5 active products that cost more than {number} have the highest price?"
+
+
+def _json_of(address: str) -> Any:
+    with urllib.request.urlopen(address, timeout=10) as answer:
+        return json.load(answer)
 
 
 class StackUnderLoad:
@@ -114,6 +121,15 @@ class StackUnderLoad:
         finally:
             await connection.close()
         return [(entry.address.event.value, len(entry.data)) for entry in entries]
+
+    async def traffic(self) -> Counter[str]:
+        """Return what the bus has stored so far by stream, each write synced once, and what came in and went out."""
+        streams = await asyncio.to_thread(_json_of, f"{self._bus.monitoring_url}/jsz?streams=true")
+        server = await asyncio.to_thread(_json_of, f"{self._bus.monitoring_url}/varz")
+        counts = Counter({"in": server["in_msgs"], "out": server["out_msgs"]})
+        for stream in streams["account_details"][0]["stream_detail"]:
+            counts[f"stored in {stream['name']}"] = stream["state"]["last_seq"]
+        return counts
 
     async def delay_model(self, seconds: float) -> None:
         """Let the model take that long from now on."""

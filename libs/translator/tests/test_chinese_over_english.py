@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import date
 
 import pytest
+from tools.chinese_words import gathered
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, ForeignKey, Language, Table
 from querybus_translator import NotRead, Translated, translate
@@ -99,6 +100,29 @@ def test_a_period_dates_what_stands_behind_it():
     assert "'2025-01-01'" in dated
 
 
+@pytest.mark.parametrize("said", ["最近30天", "近30天", "过去30天"])
+def test_the_latest_days_are_a_period_and_no_ranking(said: str):
+    assert sql(f"{said}举行了多少场婚礼？") == sql("2026年5月2日到2026年6月1日有多少场婚礼？")
+
+
+@pytest.mark.parametrize(
+    ("said", "first", "behind"),
+    [
+        ("2026年5月3日到2026年6月1日", "2026-05-03", "2026-06-02"),
+        ("从2026年5月3日至2026年6月1日", "2026-05-03", "2026-06-02"),
+        ("2024年到2025年", "2024-01-01", "2026-01-01"),
+        ("5月3日到6月1日", "2026-05-03", "2026-06-02"),
+        ("2025年3月至5月", "2025-03-01", "2025-06-01"),
+        ("5月3日到2025年6月1日", "2025-05-03", "2025-06-02"),
+        ("11月到2月", "2025-11-01", "2026-03-01"),
+        ("5月", "2026-05-01", "2026-06-01"),
+    ],
+)
+def test_a_range_of_days_is_everything_between_its_ends(said: str, first: str, behind: str):
+    where = f"""WHERE "held_on" >= '{first}' AND "held_on" < '{behind}'"""
+    assert sql(f"{said}有多少场婚礼？") == f'SELECT COUNT(*) FROM "wedding" {where}'
+
+
 @pytest.mark.parametrize(("said", "condition"), [("一个", "> 1"), ("两个", ">= 2"), ("3个", ">= 3")])
 def test_so_many_and_more_of_something_counts_it(said: str, condition: str):
     assert f"HAVING COUNT(*) {condition}" in sql(f"哪些灯塔有{said}以上的水手？")
@@ -119,3 +143,14 @@ def test_a_figure_over_all_rows_is_not_ordered():
 def test_what_the_owner_calls_in_chinese_is_called_nothing_else():
     named = translate("一共有多少座灯塔？", catalog({"zh": "航标站"}), today=TODAY)
     assert isinstance(named, NotRead)
+
+
+def test_of_a_dictionary_the_first_meanings_of_one_word_are_taken():
+    entries = (
+        "# CC-CEDICT",
+        "燈塔 灯塔 [deng1 ta3] /lighthouse/CL:座[zuo4]/",
+        "演出 演出 [yan3 chu1] /to act (in a play)/to perform/performance/concert/",
+        "北京 北京 [Bei3 jing1] /capital/",
+        "大 大 [da4] /big/",
+    )
+    assert gathered(entries) == {"lighthouse": ["灯塔", "燈塔"], "act": ["演出"], "perform": ["演出"]}

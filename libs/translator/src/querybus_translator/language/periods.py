@@ -14,6 +14,8 @@ from datetime import date, timedelta
 from enum import Enum, auto
 from functools import lru_cache
 from importlib import resources
+from itertools import pairwise
+from typing import Final
 
 from querybus_translator.language.tokens import Token, TokenKind
 
@@ -129,7 +131,18 @@ def chinese_number(text: str) -> int | None:
 
 def read_period(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Period] | None:
     """Return the longest period whose words begin at `start`, with the place after them, or None."""
-    for read in (_dated, _half, _rolling, _relative, _led_unit, _named_month, _quarter, _chinese_year, _year):
+    for read in (
+        _dated,
+        _half,
+        _rolling,
+        _relative,
+        _led_unit,
+        _named_month,
+        _quarter,
+        _chinese_year,
+        _chinese_month,
+        _year,
+    ):
         result = read(tokens, start, today)
         if result is not None:
             return result
@@ -309,20 +322,43 @@ def _chinese_year(tokens: Sequence[Token], start: int, today: date) -> tuple[int
     if year is None or start + 1 >= len(tokens) or tokens[start + 1].norm not in {"年", "年度"}:
         return None
     end = start + 2
+    dated = _month_or_day(tokens, end, year)
+    if dated is not None:
+        return dated
     if end < len(tokens) and tokens[end].norm in _times().quarters:
         first = date(year, 3 * _times().quarters[tokens[end].norm] - 2, 1)
         return end + 1, Period(first, _plus(first, Unit.QUARTER, 1))
-    if end + 1 < len(tokens) and tokens[end].norm.isdecimal() and tokens[end + 1].norm in {"月", "月份"}:
-        month = int(tokens[end].norm)
-        if not 1 <= month <= 12:
-            return None
-        if end + 3 < len(tokens) and tokens[end + 2].norm.isdecimal() and tokens[end + 3].norm in {"日", "号"}:
-            day = int(tokens[end + 2].norm)
-            if 1 <= day <= calendar.monthrange(year, month)[1]:
-                read = date(year, month, day)
-                return end + 4, Period(read, read + timedelta(days=1))
-        return end + 2, _of_month(year, month)
     return end, whole_year(year)
+
+
+def _month_or_day(tokens: Sequence[Token], start: int, year: int) -> tuple[int, Period] | None:
+    """5月, 5月3日 of a year."""
+    if start + 1 >= len(tokens) or not tokens[start].norm.isdecimal() or tokens[start + 1].norm not in {"月", "月份"}:
+        return None
+    month = int(tokens[start].norm)
+    if not 1 <= month <= 12:
+        return None
+    if start + 3 < len(tokens) and tokens[start + 2].norm.isdecimal() and tokens[start + 3].norm in {"日", "号"}:
+        day = int(tokens[start + 2].norm)
+        if 1 <= day <= calendar.monthrange(year, month)[1]:
+            read = date(year, month, day)
+            return start + 4, Period(read, read + timedelta(days=1))
+    return start + 2, _of_month(year, month)
+
+
+def _chinese_month(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Period] | None:
+    """5月 without a year: that of the other end of a range, else the last that has come."""
+    if not tokens[start].norm.isdecimal():
+        return None
+    ends = [place for place, token in enumerate(tokens) if token.norm in _RANGE_WORDS]
+    years = [_as_year(one) for one, other in pairwise(tokens) if other.norm in {"年", "年度"}]
+    said = [year for year in years if year is not None]
+    month = int(tokens[start].norm)
+    year = said[0] if ends and len(said) == 1 else today.year if month <= today.month else today.year - 1
+    return _month_or_day(tokens, start, year)
+
+
+_RANGE_WORDS: Final = frozenset({"到", "至", "-", "–", "—", "~"})
 
 
 def _unit_period(today: date, unit: Unit, offset: int) -> Period:

@@ -5,6 +5,8 @@ Without a column beside it a period is about the nearest table with a day or a y
 
 from __future__ import annotations
 
+from typing import Final
+
 from querybus.core.catalog import ColumnKind
 from querybus_translator.language.clauses import (
     JOINING,
@@ -103,16 +105,18 @@ def read_ranges(sketch: Sketch) -> None:
     for place in range(len(sketch.nodes)):
         node = sketch.nodes[place]
         opens = node.op is Op.BETWEEN or (node.kind is NodeKind.STOP and node.text.lower() in lexicon().range_leads)
-        if not opens or (sketch.taken[place] and node.kind is not NodeKind.STOP):
+        # 5月3日到6月1日: a period and the word say that a range begins, without one before it.
+        by_itself = node.kind is NodeKind.PERIOD and _text(sketch, place + 1) in _RANGES
+        if not (opens or by_itself) or (sketch.taken[place] and node.kind is not NodeKind.STOP):
             continue
-        low = sketch.after(place)
+        low = place if by_itself else sketch.after(place)
         if low is None or sketch.taken[low] or sketch.nodes[low].kind not in {NodeKind.NUMBER, NodeKind.PERIOD}:
             continue
         joint = low + 1
         while joint < len(sketch.nodes) and sketch.nodes[joint].op in UNITS:
             joint += 1
         if joint >= len(sketch.nodes) or not (
-            sketch.nodes[joint].op in {Op.AND, Op.TO} or sketch.nodes[joint].text.lower() in {"to", "-", "到"}
+            sketch.nodes[joint].op in {Op.AND, Op.TO} or sketch.nodes[joint].text.lower() in _RANGES
         ):
             continue
         high = sketch.after(joint)
@@ -123,13 +127,22 @@ def read_ranges(sketch: Sketch) -> None:
         _range(sketch, (place, low, joint, high), left, right)
 
 
+_RANGES: Final = frozenset({"to", "until", "到", "至", "-", "–", "—", "~"})
+
+
+def _text(sketch: Sketch, place: int) -> str:
+    return sketch.nodes[place].text.lower() if place < len(sketch.nodes) else ""
+
+
 def _range(sketch: Sketch, places: tuple[int, int, int, int], left: int | None, right: int | None) -> None:
     place, low, joint, high = places
     one, other = sketch.nodes[low], sketch.nodes[high]
     column: ColumnRef | None = None
     for beside in (left, right):
         result = sketch.column(beside) if sketch.is_free(beside) else None
-        if result is not None and (sketch.is_numeric(result) or is_temporal(sketch, result)):
+        # 5月3日至6月1日的销售额: no figure lies between two days.
+        is_figure = result is not None and one.period is None and sketch.is_numeric(result)
+        if result is not None and (is_figure or is_temporal(sketch, result)):
             column = result
             sketch.take(beside)
             break
