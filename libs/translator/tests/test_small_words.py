@@ -83,3 +83,24 @@ def test_a_reading_of_every_word_is_offered_in_words_and_answered_once_it_is_acc
     assert accepted.sql.endswith("ORDER BY COUNT(*) DESC")
     unread = translate("How many zorbs are there?", INN, language="en", today=TODAY, accepted=True)
     assert isinstance(unread, NotRead), "a word that was not read is never passed over"
+
+
+@pytest.mark.parametrize(
+    ("said", "first", "behind"),
+    [
+        ("from May 3 to June 1", "2026-05-03", "2026-06-02"),
+        ("between May 3 and June 1, 2025", "2025-05-03", "2025-06-02"),
+        ("from May to June 2025", "2025-05-01", "2025-07-01"),
+        ("between November and February", "2025-11-01", "2026-03-01"),
+        ("on May 3", "2026-05-03", "2026-05-04"),
+        ("May 2025 to June 2025", "2025-05-01", "2025-07-01"),
+    ],
+)
+def test_a_range_of_days_may_lack_a_year_and_is_what_lies_between(said: str, first: str, behind: str):
+    where = f"""WHERE "booked_on" >= '{first}' AND "booked_on" < '{behind}'"""
+    assert sql(f"How many bookings {said}?") == f'SELECT COUNT(*) FROM "bookings" {where}'
+
+
+def test_two_months_share_the_year_that_is_said_once():
+    assert "'2025-05-01'" in sql("How many bookings in May and June 2025?")
+    assert " OR " in sql("How many bookings in May and June 2025?")

@@ -270,23 +270,39 @@ def _named_month(tokens: Sequence[Token], start: int, today: date) -> tuple[int,
         day = int("".join(norm for norm in norms[0] if norm.isdecimal()))
         place = 2 if len(rest) > 2 and norms[1] == "," else 1
         if place < len(rest) and _as_year(rest[place]) is not None:
-            try:
-                read = date(int(norms[place]), month, day)
-            except ValueError:
-                return None
-            return start + place + 2, Period(read, read + timedelta(days=1))
-        return None
+            return _day(start + place + 2, int(norms[place]), month, day)
+        if not start or tokens[start - 1].norm not in _BEFORE_DAY:
+            return None
+        return _day(start + 2, _year_beside(tokens) or _last_year_with(month, today), month, day)
+    if start and tokens[start - 1].norm in _RANGE_LEADS and any(token.norm in _RANGE_LEADS for token in rest):
+        return start + 1, _of_month(_year_beside(tokens) or _last_year_with(month, today), month)
+    if start > 1 and tokens[start - 1].norm in {"to", "until", "and"} and tokens[start - 2].norm in times.months:
+        return start + 1, _of_month(_year_beside(tokens) or _last_year_with(month, today), month)
     if start and tokens[start - 1].norm in _BEFORE_YEAR:
-        year = today.year if month <= today.month else today.year - 1
-        return start + 1, _of_month(year, month)
+        # "In May and June 2025": the year is said once for both.
+        shared = rest[2] if len(rest) > 2 and norms[0] in {"and", "or"} and norms[1] in times.months else None
+        year = _as_year(shared) if shared is not None else None
+        return start + 1, _of_month(year or _last_year_with(month, today), month)
     return None
+
+
+def _day(end: int, year: int, month: int, day: int) -> tuple[int, Period] | None:
+    try:
+        read = date(year, month, day)
+    except ValueError:
+        return None
+    return end, Period(read, read + timedelta(days=1))
+
+
+_RANGE_LEADS: Final = frozenset({"from", "between", "to", "until", "and"})
+_BEFORE_DAY: Final = frozenset({*_RANGE_LEADS, "on", "since", "after", "before"})
 
 
 def _quarter(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Period] | None:
     number = _times().quarters.get(tokens[start].norm)
     if number is None:
         return None
-    end, year = start + 1, today.year
+    end, year = start + 1, _year_beside(tokens) or today.year
     if end < len(tokens) and _as_year(tokens[end]) is not None:
         year, end = int(tokens[end].norm), end + 1
     first = date(year, 3 * number - 2, 1)
@@ -350,15 +366,25 @@ def _chinese_month(tokens: Sequence[Token], start: int, today: date) -> tuple[in
     """5月 without a year: that of the other end of a range, else the last that has come."""
     if not tokens[start].norm.isdecimal():
         return None
-    ends = [place for place, token in enumerate(tokens) if token.norm in _RANGE_WORDS]
-    years = [_as_year(one) for one, other in pairwise(tokens) if other.norm in {"年", "年度"}]
-    said = [year for year in years if year is not None]
-    month = int(tokens[start].norm)
-    year = said[0] if ends and len(said) == 1 else today.year if month <= today.month else today.year - 1
-    return _month_or_day(tokens, start, year)
+    return _month_or_day(tokens, start, _year_beside(tokens) or _last_year_with(int(tokens[start].norm), today))
 
 
-_RANGE_WORDS: Final = frozenset({"到", "至", "-", "–", "—", "~"})
+def _year_beside(tokens: Sequence[Token]) -> int | None:
+    """Return the year that one end of a range names for both; None where there is no range, or not one year."""
+    if not any(token.norm in _RANGE_WORDS for token in tokens):
+        return None
+    english = any(token.norm in _RANGE_LEADS for token in tokens)
+    years = {
+        _as_year(one) for one, other in pairwise((*tokens, *tokens[-1:])) if english or other.norm in {"年", "年度"}
+    } - {None}
+    return years.pop() if len(years) == 1 else None
+
+
+def _last_year_with(month: int, today: date) -> int:
+    return today.year if month <= today.month else today.year - 1
+
+
+_RANGE_WORDS: Final = frozenset({"到", "至", "-", "–", "—", "~", "to", "until", "between"})
 
 
 def _unit_period(today: date, unit: Unit, offset: int) -> Period:
