@@ -94,6 +94,8 @@ def test_a_reading_of_every_word_is_offered_in_words_and_answered_once_it_is_acc
         ("between November and February", "2025-11-01", "2026-03-01"),
         ("on May 3", "2026-05-03", "2026-05-04"),
         ("May 2025 to June 2025", "2025-05-01", "2025-07-01"),
+        ("between May 3, 2025 and June 1", "2025-05-03", "2025-06-02"),
+        ("from Q2 2025 to Q3", "2025-04-01", "2025-10-01"),
     ],
 )
 def test_a_range_of_days_may_lack_a_year_and_is_what_lies_between(said: str, first: str, behind: str):
@@ -104,3 +106,8 @@ def test_a_range_of_days_may_lack_a_year_and_is_what_lies_between(said: str, fir
 def test_two_months_share_the_year_that_is_said_once():
     assert "'2025-05-01'" in sql("How many bookings in May and June 2025?")
     assert " OR " in sql("How many bookings in May and June 2025?")
+
+
+def test_a_figure_elsewhere_and_a_year_of_something_else_are_no_year_of_a_day():
+    assert "'2026-05-03'" in sql("How many bookings with a fee from 2000 to 2100 on May 3?")
+    assert "'2026-05-04'" in sql("How many bookings after May 3 and before 2027?")

@@ -273,11 +273,11 @@ def _named_month(tokens: Sequence[Token], start: int, today: date) -> tuple[int,
             return _day(start + place + 2, int(norms[place]), month, day)
         if not start or tokens[start - 1].norm not in _BEFORE_DAY:
             return None
-        return _day(start + 2, _year_beside(tokens) or _last_year_with(month, today), month, day)
+        return _day(start + 2, _year_beside(tokens, start) or _last_year_with(month, today), month, day)
     if start and tokens[start - 1].norm in _RANGE_LEADS and any(token.norm in _RANGE_LEADS for token in rest):
-        return start + 1, _of_month(_year_beside(tokens) or _last_year_with(month, today), month)
+        return start + 1, _of_month(_year_beside(tokens, start) or _last_year_with(month, today), month)
     if start > 1 and tokens[start - 1].norm in {"to", "until", "and"} and tokens[start - 2].norm in times.months:
-        return start + 1, _of_month(_year_beside(tokens) or _last_year_with(month, today), month)
+        return start + 1, _of_month(_year_beside(tokens, start) or _last_year_with(month, today), month)
     if start and tokens[start - 1].norm in _BEFORE_YEAR:
         # "In May and June 2025": the year is said once for both.
         shared = rest[2] if len(rest) > 2 and norms[0] in {"and", "or"} and norms[1] in times.months else None
@@ -302,7 +302,7 @@ def _quarter(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Per
     number = _times().quarters.get(tokens[start].norm)
     if number is None:
         return None
-    end, year = start + 1, _year_beside(tokens) or today.year
+    end, year = start + 1, _year_beside(tokens, start) or today.year
     if end < len(tokens) and _as_year(tokens[end]) is not None:
         year, end = int(tokens[end].norm), end + 1
     first = date(year, 3 * number - 2, 1)
@@ -366,12 +366,14 @@ def _chinese_month(tokens: Sequence[Token], start: int, today: date) -> tuple[in
     """5月 without a year: that of the other end of a range, else the last that has come."""
     if not tokens[start].norm.isdecimal():
         return None
-    return _month_or_day(tokens, start, _year_beside(tokens) or _last_year_with(int(tokens[start].norm), today))
+    return _month_or_day(tokens, start, _year_beside(tokens, start) or _last_year_with(int(tokens[start].norm), today))
 
 
-def _year_beside(tokens: Sequence[Token]) -> int | None:
-    """Return the year that one end of a range names for both; None where there is no range, or not one year."""
-    if not any(token.norm in _RANGE_WORDS for token in tokens):
+def _year_beside(tokens: Sequence[Token], start: int) -> int | None:
+    """Return the year that one end of a range names for both; None where none is at hand, or not one year."""
+    near = (*tokens[max(0, start - 1) : start], *tokens[start + 1 : start + 5])
+    between = any(token.norm == "between" for token in tokens)
+    if not any(token.norm in _RANGE_WORDS or (between and token.norm == "and") for token in near):
         return None
     english = any(token.norm in _RANGE_LEADS for token in tokens)
     years = {
@@ -384,7 +386,7 @@ def _last_year_with(month: int, today: date) -> int:
     return today.year if month <= today.month else today.year - 1
 
 
-_RANGE_WORDS: Final = frozenset({"到", "至", "-", "–", "—", "~", "to", "until", "between"})
+_RANGE_WORDS: Final = frozenset({"到", "至", "-", "–", "—", "~", "from", "to", "until", "between"})
 
 
 def _unit_period(today: date, unit: Unit, offset: int) -> Period:
