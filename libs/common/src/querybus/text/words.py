@@ -9,9 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterator
 from functools import lru_cache
-from typing import Final
-
-import snowballstemmer
+from typing import Any, Final
 
 WORD_HAN_MAX: Final = 6
 
@@ -81,7 +79,12 @@ def singular(word: str) -> str:
     return word
 
 
-_ENGLISH: Final = snowballstemmer.stemmer("english")
+@lru_cache(maxsize=1)
+def _english() -> Any:
+    # Imported by who stems: the package loads every language it has.
+    import snowballstemmer
+
+    return snowballstemmer.stemmer("english")
 
 
 @lru_cache(maxsize=50_000)
@@ -91,4 +94,4 @@ def stem(word: str) -> str:
     >>> stem("enrollment") == stem("enrolled"), stem("rating") == stem("rated")
     (True, True)
     """
-    return _ENGLISH.stemWord(word)
+    return str(_english().stemWord(word))
