@@ -32,7 +32,7 @@ from benchmarks.fault_stack import ROOT, FaultStack, Plan
 from benchmarks.fault_writes import ledger_connection, write_under_faults
 from querybus.bus.admin.embedded_server import EmbeddedNats
 from querybus.core.subjects import StageName
-from querybus.core.topology import ANSWERS, BATCHES, EVENTS, HISTORY, LIMITS, QUERY_THREADS, RESULTS, SUBMIT, THREADS
+from querybus.core.topology import BATCHES, EVENTS, LIMITS, QUERY_THREADS, RESULTS, SUBMIT, THREADS
 from querybus_cli.local.local_stack import SERVICES
 from tests.support.embedded_cluster import EmbeddedCluster
 
@@ -157,7 +157,7 @@ async def fill(stack: FaultStack, load: Load, dice: random.Random) -> None:
 
 
 async def fill_stores(stack: FaultStack, load: Load, dice: random.Random) -> None:
-    """Fill everything but the log: what waits, results, answers, history, threads, shared counters."""
+    """Fill everything but the log: what waits, results, threads, shared counters."""
     await load.at(dice.uniform(0.2, 0.3))
     await stack.limit(STORES, 1)
     await asyncio.sleep(FULL_SECONDS)
@@ -185,7 +185,7 @@ async def restart_gateways(stack: FaultStack, load: Load, _: random.Random) -> N
     load.called = await clients_under_restarts(stack)
 
 
-STORES = (SUBMIT, RESULTS, ANSWERS, HISTORY, f"KV_{THREADS}", f"KV_{QUERY_THREADS}", f"KV_{LIMITS}", f"KV_{BATCHES}")
+STORES = (SUBMIT, RESULTS, f"KV_{THREADS}", f"KV_{QUERY_THREADS}", f"KV_{LIMITS}", f"KV_{BATCHES}")
 GENERATOR, VALIDATOR, EXECUTOR = StageName.GENERATOR, StageName.VALIDATOR, StageName.EXECUTOR
 GATEWAY, PRESENTER, RECOVERY = StageName.GATEWAY, StageName.PRESENTER, StageName.RECOVERY
 SLOW_MODEL = Plan(model_delay_seconds=1.0)
@@ -200,7 +200,7 @@ ROWS: Mapping[str, Row] = {
     "slow": Row("a slow executor of two", slow_down, Plan(replicas={StageName.EXECUTOR: 2})),
     "pause": Row("a paused generator and presenter", pause, TWO),
     "cancel": Row("half of the queries cancelled", nothing, cancel_share=0.5),
-    "full": Row("the event stream is full for a while", fill, SLOW_MODEL, must_see=("refused",)),
+    "full": Row("the event stream takes nothing for a while", fill, SLOW_MODEL, must_see=("refused",)),
     "stores": Row("every store but the log is full for a while", fill_stores),
     "ahead": Row(
         "clocks of the stages 120 s ahead",

@@ -33,7 +33,7 @@ SMALL = 64 * 1_024 * 1_024
 
 def sizes(**more: Any) -> Sizes:
     """Return sizes for a test's bus; `ack_wait_seconds` by stage may be given."""
-    limits = ("events", "submit", "answers", "results", "history", "dead")
+    limits = ("events", "submit", "results", "dead")
     values: dict[str, Any] = {f"{name}_bytes_max": SMALL for name in limits}
     return Sizes(**(values | more))
 

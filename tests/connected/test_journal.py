@@ -13,8 +13,7 @@ from querybus.bus.connection import Held
 from querybus.bus.log.journal import Entry, Journal
 from querybus.bus.log.publish import Stored, address_of
 from querybus.core.messages import Outcome
-from querybus.core.subjects import EventName, StageName, thread_event_filter
-from querybus.core.topology import HISTORY
+from querybus.core.subjects import EventName, StageName
 from querybus.ops.clock import system_clock
 from tests.connected.queries import a_conclusion, a_draft, a_finish, append, ask, asked, new_id, sizes, until
 
@@ -124,26 +123,6 @@ async def test_a_thread_shows_its_newest_turns_up_to_a_sequence(gateway, journal
     early = await journal.thread("acme", thread, until_sequence=ends[1], events=(EventName.FINISHED,))
     assert [entry.address.query for entry in early if entry.address.event is EventName.FINISHED] == queries[:2]
     assert await journal.thread("acme", new_id()) == ()
-
-
-async def test_what_the_history_keeps_has_its_original_sequence(gateway, journal):
-    for _ in range(3):
-        await ask(gateway)
-    thread = new_id()
-    envelope, sequence = await ask(gateway, thread_id=thread)
-    last = await end(gateway, envelope, sequence)
-    filters = [thread_event_filter("acme", thread, event) for event in (EventName.ASKED, EventName.FINISHED)]
-
-    async def remembered() -> list[int]:
-        return [entry.sequence for entry in await journal._last_of(filters, stream=HISTORY)]
-
-    await until(lambda: has(remembered, [sequence, last]), 5)
-    both = await journal.thread("acme", thread, events=(EventName.FINISHED,))
-    assert [entry.sequence for entry in both] == [sequence, last]
-
-
-async def has(read, wanted) -> bool:
-    return await read() == wanted
 
 
 async def test_a_follower_receives_every_event_once_and_in_order_without_bodies(gateway, journal):

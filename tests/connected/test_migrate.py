@@ -13,9 +13,13 @@ from nats.aio.client import Client
 
 from querybus.bus.admin.embedded_server import EmbeddedNats
 from querybus.bus.admin.migrate import MigrateError, TopologyError, assert_topology, migrate
+from querybus.bus.connection import Held
+from querybus.bus.log.journal import Journal
 from querybus.core.subjects import EventName, StageName
 from querybus.core.topology import Sizes, Topology, topology
 from querybus_cli.operations.setup import migrate_bus, stream_sizes
+
+from .queries import a_draft, append, ask
 
 pytestmark = pytest.mark.connected
 
@@ -56,14 +60,13 @@ async def test_the_streams_are_what_the_plan_says(bus: EmbeddedNats, migrator: C
     await bus.migrate()
     events = await config(migrator, "STREAM", "QUERYBUS")
     assert events["subjects"] == [f"querybus.v1.event.*.*.*.{event}" for event in EventName]
-    assert (events["retention"], events["storage"], events["discard"]) == ("limits", "file", "new")
-    assert events["max_age"] == 72 * 3_600 * 10**9
+    assert (events["retention"], events["storage"], events["discard"]) == ("limits", "file", "old")
+    assert events["max_age"] == 90 * 86_400 * 10**9
+    assert events["allow_msg_ttl"] is True
     assert events["duplicate_window"] == 600 * 10**9
     assert events["allow_direct"] is True
     submit = await config(migrator, "STREAM", "QUERYBUS_SUBMIT")
     assert (submit["retention"], submit["discard"]) == ("workqueue", "new")
-    history = await config(migrator, "STREAM", "QUERYBUS_HISTORY")
-    assert history["sources"][0]["name"] == "QUERYBUS"
     validator = await config(migrator, "CONSUMER", "QUERYBUS.validator")
     assert validator["filter_subjects"] == [f"querybus.v1.event.*.*.*.{event}" for event in ("drafted", "confirmed")]
     assert (validator["deliver_policy"], validator["ack_policy"]) == ("new", "explicit")
@@ -75,12 +78,11 @@ async def test_the_streams_are_what_the_plan_says(bus: EmbeddedNats, migrator: C
 
 async def test_an_operator_chooses_how_long_and_how_much_is_kept(bus: EmbeddedNats, migrator: Client) -> None:
     await bus.migrate()
-    sizes = stream_sizes(1, events_gib=0.5, events_hours=24, history_gib=0.25, history_days=7)
+    sizes = stream_sizes(1, events_gib=0.5, events_days=7)
     changed = await migrate_bus(bus.url, bus.password("migrate"), ("acme",), sizes)
-    assert any(text.startswith("stream QUERYBUS_HISTORY: changed max_age") for text in changed)
-    for name, hours, gib in (("QUERYBUS", 24, 0.5), ("QUERYBUS_HISTORY", 7 * 24, 0.25)):
-        result = await config(migrator, "STREAM", name)
-        assert (result["max_age"], result["max_bytes"]) == (hours * 3_600 * 10**9, int(gib * 2**30)), name
+    assert any(text.startswith("stream QUERYBUS: changed max_age") for text in changed)
+    result = await config(migrator, "STREAM", "QUERYBUS")
+    assert (result["max_age"], result["max_bytes"]) == (7 * 86_400 * 10**9, int(0.5 * 2**30))
     assert (await config(migrator, "STREAM", "KV_querybus_threads"))["max_age"] == 7 * 86_400 * 10**9
     for stage in StageName:
         connection = await bus.connect(stage)
@@ -88,22 +90,20 @@ async def test_an_operator_chooses_how_long_and_how_much_is_kept(bus: EmbeddedNa
         await connection.close()
 
 
-async def test_what_threads_need_is_copied_to_the_history_with_its_original_sequence(bus: EmbeddedNats) -> None:
+async def test_work_between_beginning_and_end_is_kept_three_days_the_rest_as_long_as_the_log(
+    bus: EmbeddedNats,
+) -> None:
     await bus.migrate()
     gateway, generator = await bus.connect("gateway"), await bus.connect("generator")
-    await generator.jetstream().publish("querybus.v1.event.acme.t1.q1.drafted", b"{}")
-    ack = await gateway.jetstream().publish("querybus.v1.event.acme.t1.q1.asked", b"first")
+    first, sequence = await ask(gateway)
+    await append(generator, a_draft(first), sequence)
+    entries = await Journal(Held(gateway)).events(first.tenant, first.query_id)
+    assert [entry.headers.get("Nats-TTL") for entry in entries] == [None, "259200s"]
+    # The server keeps to it.
+    await generator.jetstream().publish(entries[1].address.subject, b"{}", headers={"Nats-TTL": "1s"})
     async with asyncio.timeout(10):
-        # The server copies when it gets to it.
-        while True:
-            answer = await gateway.request("$JS.API.DIRECT.GET.QUERYBUS_HISTORY", b'{"seq": 1}', timeout=30)
-            if answer.data:
-                break
-            await asyncio.sleep(0.02)
-    assert answer.data == b"first"
-    headers = answer.headers or {}
-    assert headers["Nats-Subject"] == "querybus.v1.event.acme.t1.q1.asked"
-    assert headers["Nats-Stream-Source"].split(" ")[:2] == ["QUERYBUS", str(ack.seq)]
+        while len(await Journal(Held(gateway)).events(first.tenant, first.query_id)) > 2:
+            await asyncio.sleep(0.1)
     await gateway.close()
     await generator.close()
 

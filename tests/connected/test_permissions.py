@@ -94,10 +94,8 @@ PUBLISHED = {
     "querybus.v2.event.acme.t1.q1.asked": set(),
     "$JS.API.STREAM.MSG.GET.QUERYBUS": set(SERVICES),
     "$JS.API.DIRECT.GET.QUERYBUS": {"gateway", "generator", "validator"},
-    "$JS.API.DIRECT.GET.QUERYBUS_HISTORY": {"gateway", "generator"},
     "$JS.API.DIRECT.GET.QUERYBUS_RESULTS": set(),
     "$JS.API.DIRECT.GET.QUERYBUS_RESULTS.querybus.v1.page.acme.q1.7-1.1": {"gateway", "presenter"},
-    "$JS.API.DIRECT.GET.QUERYBUS_ANSWERS.querybus.v1.answer.acme.alice.business.q1": {"gateway"},
     "$JS.API.DIRECT.GET.QUERYBUS_SUBMIT.querybus.v1.submit.acme.app": {"gateway"},
     "$JS.API.DIRECT.GET.QUERYBUS_SUBMIT": set(),
     "$JS.API.CONSUMER.MSG.NEXT.QUERYBUS_SUBMIT.acme": {"gateway"},
@@ -174,7 +172,7 @@ OUTSIDE_DENIED_PUBLISH = (
     "$JS.API.STREAM.INFO.QUERYBUS",
     "$JS.API.STREAM.MSG.GET.QUERYBUS",
     "$JS.API.DIRECT.GET.QUERYBUS",
-    "$JS.API.DIRECT.GET.QUERYBUS_ANSWERS.querybus.v1.answer.acme.alice.business.q1",
+    "$JS.API.DIRECT.GET.QUERYBUS_RESULTS.querybus.v1.page.acme.q1.7-1.1",
     "$JS.API.CONSUMER.CREATE.QUERYBUS",
     "$JS.ACK.QUERYBUS.generator.1.1.1.1.0",
     "$KV.querybus_catalog.shop.head",
@@ -342,18 +340,17 @@ TOOLS_DENIED = (
     "$JS.API.CONSUMER.CREATE.QUERYBUS",
     "$JS.API.CONSUMER.MSG.NEXT.QUERYBUS.generator",
     "_INBOX.gateway.abc",
-    "$JS.API.STREAM.SNAPSHOT.QUERYBUS_ANSWERS",
+    "$JS.API.STREAM.SNAPSHOT.QUERYBUS_RESULTS",
     "$JS.API.STREAM.RESTORE.KV_querybus_connections",
     "$JS.API.STREAM.RESTORE.MINE",
 )
 KEPT = (
-    *("QUERYBUS", "QUERYBUS_HISTORY", "QUERYBUS_DEAD"),
+    *("QUERYBUS", "QUERYBUS_DEAD"),
     *(f"KV_querybus_{name}" for name in BUCKETS_WRITTEN if name not in ("catalog", "connections")),
 )
 TOOLS = {
     "operator": {
         "$JS.API.DIRECT.GET.QUERYBUS",
-        "$JS.API.DIRECT.GET.QUERYBUS_HISTORY",
         "$JS.API.DIRECT.GET.QUERYBUS_DEAD",
         "$JS.API.STREAM.MSG.DELETE.QUERYBUS_DEAD",
         "querybus.v1.submit.acme.0190b5a2-0000-7000-8000-000000000000",
@@ -362,9 +359,7 @@ TOOLS = {
     },
     "purge": {
         "$JS.API.STREAM.PURGE.QUERYBUS",
-        "$JS.API.STREAM.PURGE.QUERYBUS_HISTORY",
         "$JS.API.STREAM.PURGE.QUERYBUS_RESULTS",
-        "$JS.API.STREAM.PURGE.QUERYBUS_ANSWERS",
     },
     "backup": {
         *(f"$JS.API.STREAM.{verb}.{name}" for name in KEPT for verb in ("INFO", "SNAPSHOT", "RESTORE")),
@@ -425,7 +420,7 @@ FORGERIES = (
     "querybus.v1.submit.other.app",
     "querybus.v1.submit.acme.app-2",
 )
-ALL_STREAMS = ("QUERYBUS", "QUERYBUS_ANSWERS", "QUERYBUS_RESULTS", "QUERYBUS_DEAD", "KV_querybus_connections")
+ALL_STREAMS = ("QUERYBUS", "QUERYBUS_RESULTS", "QUERYBUS_DEAD", "KV_querybus_connections")
 
 
 @pytest.mark.parametrize("forged", FORGERIES)
@@ -504,9 +499,8 @@ async def test_nobody_has_an_answer_delivered_to_another_credential_of_its_tenan
 async def test_a_person_s_business_credential_receives_no_analysts_answer(bus: EmbeddedNats) -> None:
     violations = Violations()
     async with user(bus, "gateway", violations) as gateway, program(bus, ALICE) as client, client.answers() as answers:
-        js = gateway.jetstream()
-        await js.publish("querybus.v1.answer.acme.alice.analyst.q1", b'{"sql": "SELECT 1"}')
-        await js.publish("querybus.v1.answer.acme.alice.business.q2", b'{"whose": "alice"}')
+        await gateway.publish("querybus.v1.answer.acme.alice.analyst.q1", b'{"sql": "SELECT 1"}')
+        await gateway.publish("querybus.v1.answer.acme.alice.business.q2", b'{"whose": "alice"}')
         assert await asyncio.wait_for(anext(answers), 30) == ("q2", {"whose": "alice"})
     assert violations.received == []
 
@@ -529,9 +523,9 @@ async def test_a_call_its_answer_and_progress_go_through_without_a_violation(bus
         result = await client.call("ask", {"question": "How many?"}, timeout_seconds=5)
         assert result == {"heard": {"question": "How many?"}, "on": "querybus.v1.call.acme.app.ask"}
         # Others' answers pass by.
-        await gateway.jetstream().publish("querybus.v1.answer.acme.bob.analyst.q0", b'{"whose": "bob"}')
-        await gateway.jetstream().publish("querybus.v1.answer.other.alice.business.q0", b'{"whose": "other"}')
-        await gateway.jetstream().publish("querybus.v1.answer.acme.alice.business.q1", b'{"whose": "alice"}')
+        await gateway.publish("querybus.v1.answer.acme.bob.analyst.q0", b'{"whose": "bob"}')
+        await gateway.publish("querybus.v1.answer.other.alice.business.q0", b'{"whose": "other"}')
+        await gateway.publish("querybus.v1.answer.acme.alice.business.q1", b'{"whose": "alice"}')
         assert await asyncio.wait_for(anext(answers), 30) == ("q1", {"whose": "alice"})
         await generator.publish("querybus.v1.progress.acme.bob.analyst.q0", b'{"n": 0}')
         await generator.publish("querybus.v1.progress.acme.alice.business.q1", b'{"n": 1}')

@@ -9,13 +9,16 @@ import pytest
 from nats.aio.client import Client
 
 from querybus.bus.admin.embedded_server import EmbeddedNats
+from querybus.bus.admin.migrate import migrate
 from querybus.bus.log.publish import BusTrouble, Duplicate, FenceLost, Stored, TooLarge
 from querybus.bus.log.sign import Signer, Verifier, generate_keys
 from querybus.core.ids import derived_id
 from querybus.core.messages import Confirmed, Outcome
 from querybus.core.subjects import StageName
+from querybus.core.topology import EVENTS, topology
 from querybus.ops.clock import system_clock
 from tests.connected.queries import a_conclusion, a_draft, append, ask, asked, log_of, new_id, sizes
+from tests.support.full_streams import without_space
 
 pytestmark = pytest.mark.connected
 
@@ -118,8 +121,10 @@ async def test_an_event_over_the_limit_says_so_at_once(gateway):
 
 
 async def test_a_full_stream_is_distinguished_from_a_silent_one():
-    async with EmbeddedNats(sync="2m", sizes=sizes(events_bytes_max=65_536)) as bus:
-        await bus.migrate()
+    async with EmbeddedNats(sync="2m") as bus:
+        migrator = await bus.connect("migrate")
+        await migrate(migrator, without_space(topology(bus.sizes), EVENTS, 65_536))
+        await migrator.close()
         gateway = await bus.connect(StageName.GATEWAY)
 
         async def flood() -> None:

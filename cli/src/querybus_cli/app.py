@@ -272,10 +272,10 @@ def migrate(
     password: Annotated[str, typer.Option(envvar="QUERYBUS_NATS_PASSWORD", help="of the bus user `migrate`")],
     tenants: Annotated[str, typer.Option(envvar="QUERYBUS_TENANTS", help="comma-separated tenant tokens")] = "local",
     replicas: Annotated[int, typer.Option(min=1, max=5, help="copies of each stream in a cluster")] = 1,
-    events_gib: Annotated[float, typer.Option(min=0.1, help="of the event log; full, it refuses new questions")] = 8,
-    events_hours: Annotated[float, typer.Option(min=1, max=480, help="how long the event log keeps an event")] = 72,
-    history_gib: Annotated[float, typer.Option(min=0.1, help="of the history; full, it drops the oldest")] = 8,
-    history_days: Annotated[float, typer.Option(min=1, help="how long threads are remembered")] = 90,
+    events_gib: Annotated[
+        float, typer.Option(min=0.1, help="of the event log; full, it forgets the oldest threads")
+    ] = 16,
+    events_days: Annotated[float, typer.Option(min=1, help="how long threads are remembered")] = 90,
 ) -> None:
     """Create or update streams, durables and buckets; safe to repeat.
 
@@ -283,7 +283,7 @@ def migrate(
     """
     from querybus_cli.operations.setup import capacity, migrate_bus, stream_sizes
 
-    sizes = stream_sizes(replicas, events_gib, events_hours, history_gib, history_days)
+    sizes = stream_sizes(replicas, events_gib, events_days)
     changed = run(migrate_bus(nats_url, password, tuple(filter(None, tenants.split(","))), sizes))
     for item in changed:
         typer.echo(item)

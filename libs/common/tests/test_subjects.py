@@ -17,7 +17,6 @@ from querybus.core.subjects import (
     message_id,
     page_subject,
     parse_event_subject,
-    query_log_filter,
     token,
 )
 
@@ -57,7 +56,6 @@ def test_any_other_subject_is_no_event(subject: str) -> None:
 
 def test_a_message_id_names_query_event_and_input() -> None:
     assert message_id("q", EventName.ASKED, 0) == "q:asked:0"
-    assert query_log_filter("acme", "q") == "querybus.v1.event.acme.*.q.>"
 
 
 def test_pages_count_from_one() -> None:

@@ -143,17 +143,17 @@ class Stack:
     async def wait(self, query: str, credential: Credential, seconds: float, *, is_known: bool = False) -> Reply:
         for _ in range(3):
             if query in self.answers:
-                return await self.answer(query, credential)
+                return await self.read(query, credential)
             await asyncio.sleep(0.001)
         return Reply(query, {"answer": None}, is_finished=False)
 
-    async def answer(self, query: str, credential: Credential) -> Reply:
+    async def read(self, query: str, credential: Credential) -> Reply:
         return Reply(query, {"answer": self.answers.get(query)}, is_finished=query in self.answers)
 
     async def cancel(self, query: str, credential: Credential) -> Reply:
         self.cancelled.add(query)
         self.answers.setdefault(query, {"outcome": "cancelled", "code": "cancelled", "attempts": []})
-        return await self.answer(query, credential)
+        return await self.read(query, credential)
 
     async def query(self, tenant: str, query: str) -> tuple[Stored, ...]:
         events = (EventName.ASKED, EventName.FAILED) if query in self.failing else (EventName.ASKED,)

@@ -23,31 +23,21 @@ from querybus.picture import FONT, has_chinese_font
 LINE_LENGTH_MAX: Final = 1_000_000
 _GIB: Final = 1 << 30
 _KIB: Final = 1_024
-LOG_SHARE: Final = 0.9
-"""What new questions may fill; the rest is kept for the ends of those that were accepted."""
 
 
-def stream_sizes(
-    replicas: int, events_gib: float, events_hours: float, history_gib: float, history_days: float
-) -> Sizes:
+def stream_sizes(replicas: int, events_gib: float, events_days: float) -> Sizes:
     """Return the sizes of the streams as an operator gives them."""
-    return Sizes(
-        replicas=replicas,
-        events_bytes_max=int(events_gib * _GIB),
-        events_age_seconds=events_hours * 3_600,
-        history_bytes_max=int(history_gib * _GIB),
-        history_age_seconds=history_days * 86_400,
-    )
+    return Sizes(replicas=replicas, events_bytes_max=int(events_gib * _GIB), events_age_seconds=events_days * 86_400)
 
 
 def capacity(sizes: Sizes) -> str:
-    """Return how many questions a second the event log holds, for people who choose its size."""
-    usable = sizes.events_bytes_max * LOG_SHARE
-    small, large = (usable / (sizes.events_age_seconds * size) for size in (10 * _KIB, 100 * _KIB))
+    """Return how many questions the event log holds, for people who choose its size."""
+    days = sizes.events_age_seconds / 86_400
+    small, large = (sizes.events_bytes_max / size for size in (10 * _KIB, 100 * _KIB))
     return (
-        f"The event log keeps {sizes.events_bytes_max / _GIB:g} GiB for {sizes.events_age_seconds / 3_600:g} hours: "
-        f"{small:.1f} questions a second of 10 KiB each, {large:.2f} of 100 KiB. Beyond that it refuses new questions "
-        "until old ones have aged: raise --events-gib or lower --events-hours."
+        f"The event log keeps threads for {days:g} days, at most {sizes.events_bytes_max / _GIB:g} GiB: "
+        f"{small:,.0f} questions of 10 KiB each ({small / days:,.0f} a day), {large:,.0f} of 100 KiB. Beyond that it "
+        "forgets the oldest threads earlier: raise --events-gib or lower --events-days."
     )
 
 

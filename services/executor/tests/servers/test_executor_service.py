@@ -131,7 +131,7 @@ async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
         database.executemany("INSERT INTO orders VALUES (?, ?)", [(n, f"city {n % 7}") for n in range(250)])
         database.commit()
     small = 64 << 20
-    limits = {f"{name}_bytes_max": small for name in ("events", "submit", "answers", "results", "history", "dead")}
+    limits = {f"{name}_bytes_max": small for name in ("events", "submit", "results", "dead")}
     async with EmbeddedNats(sync="2m", sizes=Sizes(**limits)) as bus:  # type: ignore[arg-type]
         await bus.migrate()
         validator, gateway = await bus.connect(StageName.VALIDATOR), await bus.connect(StageName.GATEWAY)

@@ -47,8 +47,8 @@ from querybus_gateway.bus.stores import (
     DeadLetters,
     FencedEvents,
     KnownConnections,
+    PublishedAnswers,
     SharedKey,
-    StoredAnswers,
     SubmitQueue,
     TakenCodes,
 )
@@ -94,7 +94,8 @@ CALLS_MAX = 1_024
 GRPC_CALLS_MAX = 4_096
 """gRPC calls of one replica, streams included."""
 LOG_SHARE_MAX = 0.9
-"""Of the event log: from here on nothing new is accepted, so that what was accepted can end."""
+LOG_AGE_SECONDS_MIN = 3_600
+"""A log that is fuller than this and holds less than this refuses new questions: it would soon forget what is still open."""
 HELD_DRAIN_SECONDS = 1.0
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
@@ -107,7 +108,7 @@ class Stores:
 
     journal: Journal
     events: FencedEvents
-    answers: StoredAnswers
+    answers: PublishedAnswers
     dead_letters: DeadLetters
     credentials: CredentialStore
     connections: ConnectionStore
@@ -126,7 +127,7 @@ def stores(settings: Settings, broker: BusBroker, *, clock: Clock, tracing: Trac
     return Stores(
         journal=Journal(broker),
         events=FencedEvents(broker, clock=clock, tracing=tracing),
-        answers=StoredAnswers(broker, clock=clock),
+        answers=PublishedAnswers(broker),
         dead_letters=DeadLetters(broker, clock=clock),
         credentials=CredentialStore(broker, follow=True, clock=clock),
         connections=ConnectionStore(broker),
@@ -160,7 +161,6 @@ def queries_of(settings: Settings, broker: BusBroker, kept: Stores, *, clock: Cl
         log=kept.journal,
         events=kept.events,
         connections=KnownConnections(kept.connections, clock=clock),
-        answers=kept.answers,
         submissions=SubmitQueue(broker, clock=clock),
         hints=CancelHints(broker),
         progress=Subscriber(broker),
@@ -171,7 +171,7 @@ def queries_of(settings: Settings, broker: BusBroker, kept: Stores, *, clock: Cl
         limits=Limits(settings.option_caps, settings.repair_policies),
         allowances=kept.allowances,
         can_wait=frozenset(settings.tenants).__contains__,
-        log_is_full=lambda: metrics.stream_share(EVENTS) >= LOG_SHARE_MAX,
+        log_is_full=lambda: metrics.stream_turns_over(EVENTS, LOG_SHARE_MAX, LOG_AGE_SECONDS_MIN),
     )
     return Queries(ports, kept.replica, admission, threads, clock=clock, random_bits=system_random_bits)
 

@@ -101,7 +101,7 @@ class Pages(Protocol):
 
 
 class Answers(Protocol):
-    """The stored answers, reduced for their readers."""
+    """Where answers go, reduced for their readers. Raises BusTrouble, TooLarge."""
 
     async def put(self, envelope: Envelope[Any]) -> None: ...
 
@@ -109,10 +109,6 @@ class Answers(Protocol):
         self, tenant: str, user: str, audience: Audience, about: str, problem: Problem, correlation_id: str
     ) -> None:
         """Publish why a submitted question became no query; `about` is the same at each try."""
-        ...
-
-    async def get(self, credential: Credential, query: str) -> bytes | None:
-        """Return the answer of a query of this person, if this credential may read it."""
         ...
 
 

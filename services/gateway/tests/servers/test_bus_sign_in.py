@@ -70,11 +70,9 @@ async def test_a_revoked_key_is_disconnected_and_never_let_in_again_and_others_s
     try:
         await (await registry(stack)).remove("acme", "leaving")
         await ended(leaving)
-        await (
-            (await stack.user(StageName.GATEWAY))
-            .jetstream()
-            .publish("querybus.v1.answer.acme.ann.business.q1", b"after the end")
-        )
+        gateway = await stack.user(StageName.GATEWAY)
+        await gateway.publish("querybus.v1.answer.acme.ann.business.q1", b"after the end")
+        await reach(gateway)
         with pytest.raises(BusRefused):
             await came_in(stack, "leaving", key)
         assert staying.is_connected

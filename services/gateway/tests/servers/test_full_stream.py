@@ -1,8 +1,7 @@
-"""A full event log refuses a question with 503 and keeps no half of it; a full queue knows how many wait in it."""
+"""A bus without storage for the event log refuses a question with 503 and keeps no half of it; a full queue knows how many wait in it."""
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import pytest
@@ -10,9 +9,10 @@ import pytest
 from querybus.bus.admin.migrate import migrate
 from querybus.bus.connection import Held
 from querybus.core.subjects import EventName, StageName
-from querybus.core.topology import topology
+from querybus.core.topology import EVENTS, topology
 from querybus.ops.clock import system_clock
 from querybus_gateway.bus.stores import SubmitQueue
+from tests.support.full_streams import without_space
 
 from .stack_of_tests import ApiStack, api_stack
 
@@ -25,11 +25,12 @@ KEY = {"Idempotency-Key": "when-there-is-room"}
 async def limit(stack: ApiStack, free_bytes: int | None) -> None:
     connection = await stack.bus.connect("migrate")
     try:
-        sizes = stack.bus.sizes
+        table = topology(stack.bus.sizes, stack.bus.tenants)
         if free_bytes is not None:
-            used = (await connection.jetstream().stream_info("QUERYBUS")).state.bytes
-            sizes = dataclasses.replace(sizes, events_bytes_max=used + free_bytes)
-        await migrate(connection, topology(sizes, stack.bus.tenants))
+            used = (await connection.jetstream().stream_info(EVENTS)).state.bytes
+            # By itself the log would forget its oldest events: here there is nothing to be had below it.
+            table = without_space(table, EVENTS, used + free_bytes)
+        await migrate(connection, table)
     finally:
         await connection.close()
 

@@ -93,8 +93,13 @@ class BusGauges:
             if info is None:
                 self._metrics.stream_unknown(stream)
             else:
+                state = info["state"]
+                age_ms = self._clock() - _milliseconds(state["first_ts"]) if int(state["messages"]) else 0
                 self._metrics.stream(
-                    stream, bytes_held=int(info["state"]["bytes"]), bytes_max=max(0, int(info["config"]["max_bytes"]))
+                    stream,
+                    bytes_held=int(state["bytes"]),
+                    bytes_max=max(0, int(info["config"]["max_bytes"])),
+                    oldest_seconds=max(0, age_ms) / 1_000,
                 )
 
     async def _watch(self) -> None:

@@ -132,11 +132,6 @@ def parse_event_subject(subject: str) -> EventAddress | None:
     return EventAddress(parts[3], parts[4], parts[5], EventName(parts[6]))
 
 
-def query_log_filter(tenant: str, query: str) -> str:
-    """Return the filter of one query's log in any thread: what the fence compares."""
-    return f"{ROOT}.event.{_safe(tenant)}.*.{_safe(query)}.>"
-
-
 def thread_log_filter(tenant: str, thread: str) -> str:
     """Return the filter of a whole thread."""
     return f"{ROOT}.event.{_safe(tenant, thread)}.>"
@@ -182,7 +177,7 @@ def submit_subject(tenant: str, credential: str) -> str:
 
 
 def answer_subject(tenant: str, user: str, audience: str, query: str) -> str:
-    """Return where the final answer, reduced for its audience, is kept for 24 hours.
+    """Return where the final answer goes, reduced for its audience.
 
     The audience is a token of its own, so a person's credential for business readers receives no analyst's answer.
     """
@@ -192,11 +187,6 @@ def answer_subject(tenant: str, user: str, audience: str, query: str) -> str:
 def answer_filter(tenant: str, user: str, audience: str) -> str:
     """Return the filter of a person's final answers, as one of its audiences receives them."""
     return f"{ROOT}.answer.{_safe(tenant, user, audience)}.*"
-
-
-def every_answer_filter(tenant: str, user: str, query: str) -> str:
-    """Return the filter of a query's answers, whoever reads them: what an erasure removes."""
-    return f"{ROOT}.answer.{_safe(tenant, user)}.*.{_safe(query)}"
 
 
 def progress_subject(tenant: str, user: str, audience: str, query: str) -> str:

@@ -14,9 +14,7 @@ from querybus.core.subjects import READS, ROOT, EventName, StageName, event_filt
 
 EVENTS: Final = "QUERYBUS"
 SUBMIT: Final = "QUERYBUS_SUBMIT"
-ANSWERS: Final = "QUERYBUS_ANSWERS"
 RESULTS: Final = "QUERYBUS_RESULTS"
-HISTORY: Final = "QUERYBUS_HISTORY"
 DEAD: Final = "QUERYBUS_DEAD"
 ADVISORIES: Final = "QUERYBUS_ADVISORIES"
 
@@ -28,11 +26,11 @@ SUBMITTED_MAX: Final = 1_024
 """Questions of one tenant that the gateways hold while they wait, and of one credential in the submit queue."""
 MAX_WAITING: Final = 512
 DUPLICATE_WINDOW_SECONDS: Final = 600.0
-ORIGINAL_SEQUENCE_HEADER: Final = "Nats-Stream-Source"
-"""Put by the server on a message of QUERYBUS_HISTORY: stream, original sequence, filters, separated by spaces."""
 
 _HOUR: Final = 3_600.0
 _DAY: Final = 24 * _HOUR
+WORK_AGE_SECONDS: Final = 72 * _HOUR
+"""How long the events between a query's beginning and its end are kept; `REMEMBERED` are kept as long as the log."""
 _KIB: Final = 1_024
 _MIB: Final = 1_024 * _KIB
 _GIB: Final = 1_024 * _MIB
@@ -52,7 +50,8 @@ class Stream:
     messages_per_subject_max: int | None = None
     duplicate_window_seconds: float = DUPLICATE_WINDOW_SECONDS
     allow_direct: bool = False
-    sources: tuple[str, ...] = field(default=(), metadata={"unit": "subjects of QUERYBUS"})
+    has_message_ages: bool = False
+    """Whether a message may say itself how long it is kept (`Nats-TTL`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +106,11 @@ class Sizes:
     """What an operator may choose. `max_ack_pending` is at least four times a stage's slots over all replicas."""
 
     replicas: int = 1
-    events_bytes_max: int = 8 * _GIB
+    events_bytes_max: int = 16 * _GIB
     submit_bytes_max: int = _GIB
-    answers_bytes_max: int = 2 * _GIB
     results_bytes_max: int = 4 * _GIB
-    history_bytes_max: int = 8 * _GIB
     dead_bytes_max: int = _GIB
-    events_age_seconds: float = 72 * _HOUR
-    history_age_seconds: float = 90 * _DAY
+    events_age_seconds: float = 90 * _DAY
     max_ack_pending: int = 4_096
     ack_wait_seconds: Mapping[StageName, float] = field(default_factory=dict[StageName, float])
 
@@ -144,8 +140,8 @@ GATEWAY_ACK_WAIT_SECONDS: Final = 5.0
 """The same for what a gateway holds of submitted questions and advisories: no sweeper knows a query that waits in the
 submit queue, so only its redelivery can end it in time when the gateway that held it died."""
 
-# What a thread needs beyond the age of the main stream: how it began and how it ended.
-_REMEMBERED: Final = (EventName.ASKED, EventName.CONFIRMED, EventName.CONCLUDED, EventName.FINISHED)
+REMEMBERED: Final = frozenset({EventName.ASKED, EventName.CONFIRMED, EventName.CONCLUDED, EventName.FINISHED})
+"""What a thread is made of, kept as long as the log: how each query began and how it ended."""
 
 
 def submit_durable(tenant: str) -> str:
@@ -161,10 +157,13 @@ def _streams(sizes: Sizes) -> tuple[Stream, ...]:
         Stream(
             EVENTS,
             tuple(event_filter(event) for event in EventName),
-            discard="new",
+            # A full log forgets its oldest threads, so that what was accepted can always end; the gateway refuses new
+            # questions before that could reach one that is still open.
+            discard="old",
             max_age_seconds=sizes.events_age_seconds,
             max_bytes=sizes.events_bytes_max,
             allow_direct=True,
+            has_message_ages=True,
         ),
         # A full queue refuses; one credential that floods fills its own share only, at most 256 MiB.
         Stream(
@@ -179,13 +178,6 @@ def _streams(sizes: Sizes) -> tuple[Stream, ...]:
             allow_direct=True,
         ),
         Stream(
-            ANSWERS,
-            (f"{ROOT}.answer.*.*.*.*",),
-            max_age_seconds=_DAY,
-            max_bytes=sizes.answers_bytes_max,
-            allow_direct=True,
-        ),
-        Stream(
             RESULTS,
             (f"{ROOT}.page.*.*.*.*",),
             # A full store forgets the oldest pages, so that nobody's new result is refused for somebody else's.
@@ -194,14 +186,6 @@ def _streams(sizes: Sizes) -> tuple[Stream, ...]:
             max_bytes=sizes.results_bytes_max,
             max_message_bytes=8 * _MIB,
             allow_direct=True,
-        ),
-        Stream(
-            HISTORY,
-            (),
-            max_age_seconds=sizes.history_age_seconds,
-            max_bytes=sizes.history_bytes_max,
-            allow_direct=True,
-            sources=tuple(event_filter(event) for event in _REMEMBERED),
         ),
         Stream(DEAD, (f"{ROOT}.dead.*",), max_age_seconds=30 * _DAY, max_bytes=sizes.dead_bytes_max, allow_direct=True),
         Stream(
@@ -244,7 +228,7 @@ def topology(sizes: Sizes | None = None, tenants: tuple[str, ...] = ()) -> Topol
     )
     sweeper = Consumer(ADVISORIES, SWEEPER, (), GATEWAY_ACK_WAIT_SECONDS, 1_024, max_deliver=-1, deliver="all")
     # A thread whose turns are gone need not be listed any more, a query whose log is gone need not be found.
-    ages = {THREADS: sizes.history_age_seconds, QUERY_THREADS: sizes.events_age_seconds + _HOUR}
+    ages = {THREADS: sizes.events_age_seconds, QUERY_THREADS: sizes.events_age_seconds + _HOUR}
     buckets = tuple(
         replace(bucket, max_age_seconds=ages[bucket.name]) if bucket.name in ages else bucket for bucket in BUCKETS
     )
@@ -259,7 +243,7 @@ BUCKETS: Final = (
     Bucket(BOARDS),
     Bucket(QUALITY),
     Bucket(BATCHES, max_bytes=_GIB, max_age_seconds=7 * _DAY),
-    # Longer than any redelivery of an `approved` (72 hours in the stream), so that a write never runs again.
+    # Longer than any redelivery of an `approved` (WORK_AGE_SECONDS in the stream), so that a write never runs again.
     Bucket(WRITES, max_age_seconds=30 * _DAY),
     Bucket(CREDENTIALS),
     Bucket(MODELS),
@@ -270,7 +254,6 @@ BUCKETS: Final = (
 )
 
 BACKED_UP: Final = (
-    HISTORY,
     EVENTS,
     DEAD,
     *(
@@ -292,14 +275,13 @@ BACKED_UP: Final = (
 )
 """The streams that a backup holds, in the order in which it takes them.
 
-The history goes on from where it stood in the log, so the log is as new or newer; the log's numbers order a thread, so
-it cannot begin anew. Whose thread it is and which write was begun must be known of all that is in the log. What is made
+The log's numbers order a thread, so it cannot begin anew. Whose thread it is and which write was begun must be known of all that is in the log. What is made
 anew (catalogs, connections) or is work under way (submitted questions, answers, pages) is left out.
 """
 
 ASSERTED_STREAMS: Final[dict[StageName, tuple[str, ...]]] = {
-    StageName.GATEWAY: (EVENTS, SUBMIT, ANSWERS, RESULTS, HISTORY, DEAD, ADVISORIES),
-    StageName.GENERATOR: (EVENTS, HISTORY, DEAD),
+    StageName.GATEWAY: (EVENTS, SUBMIT, RESULTS, DEAD, ADVISORIES),
+    StageName.GENERATOR: (EVENTS, DEAD),
     StageName.VALIDATOR: (EVENTS, DEAD),
     StageName.EXECUTOR: (EVENTS, RESULTS, DEAD),
     StageName.RECOVERY: (EVENTS, DEAD),

@@ -110,6 +110,9 @@ TABLE: Final[tuple[MetricRow, ...]] = (
     MetricRow("querybus_stream_bytes", "gauge", ("stream",), "bytes in a stream, reported by the gateway"),
     MetricRow("querybus_stream_bytes_limit", "gauge", ("stream",), "bytes that a stream may hold"),
     MetricRow(
+        "querybus_stream_oldest_seconds", "gauge", ("stream",), "age of a stream's oldest message; 0: it is empty"
+    ),
+    MetricRow(
         "querybus_bus_leader", "gauge", ("kind", "name"), "1 while the leader of a stream or consumer answers, else 0"
     ),
     MetricRow("querybus_fence_lost_total", "counter", ("stage",), "work dropped because another worker was first"),
@@ -146,7 +149,7 @@ class Metrics:
         kinds: dict[str, type[Counter] | type[Gauge]] = {"counter": Counter, "gauge": Gauge}
         self._metrics: dict[str, Any] = {}
         self._tenants: set[str] = set()
-        self._stream_shares: dict[str, float] = {}
+        self._stream_fills: dict[str, tuple[float, float]] = {}
         self._series: dict[tuple[str, tuple[str, ...]], Any] = {}
         for row in TABLE:
             if row.kind == "histogram":
@@ -265,16 +268,18 @@ class Metrics:
             self._metrics[f"querybus_consumer_{text}"].remove_by_labels({"consumer": name})
         self._metrics["querybus_bus_leader"].labels("consumer", name).set(0)
 
-    def stream(self, name: str, *, bytes_held: int, bytes_max: int) -> None:
-        """Set what the leader of a stream says of it."""
-        self._stream_shares[name] = bytes_held / bytes_max if bytes_max else 0.0
+    def stream(self, name: str, *, bytes_held: int, bytes_max: int, oldest_seconds: float) -> None:
+        """Set what the leader of a stream says of it; `oldest_seconds` is the age of its first message."""
+        self._stream_fills[name] = (bytes_held / bytes_max if bytes_max else 0.0, oldest_seconds)
+        self._at("querybus_stream_oldest_seconds", name).set(oldest_seconds)
         self._at("querybus_stream_bytes", name).set(bytes_held)
         self._at("querybus_stream_bytes_limit", name).set(bytes_max)
         self._metrics["querybus_bus_leader"].labels("stream", name).set(1)
 
-    def stream_share(self, name: str) -> float:
-        """Return which share of a stream was used when its leader was last asked, 0 before that."""
-        return self._stream_shares.get(name, 0.0)
+    def stream_turns_over(self, name: str, share: float, seconds: float) -> bool:
+        """Return whether a share of a stream was filled within so many seconds, when its leader was last asked."""
+        used, oldest_seconds = self._stream_fills.get(name, (0.0, 0.0))
+        return used >= share and oldest_seconds < seconds
 
     def stream_unknown(self, name: str) -> None:
         """Say that a stream's leader is silent; its size is kept, it changes slowly."""

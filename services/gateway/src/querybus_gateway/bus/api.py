@@ -164,7 +164,7 @@ async def _ask(wanted: AskCall, credential: Credential, use_cases: UseCases) -> 
 async def _read(wanted: AnswerCall, credential: Credential, use_cases: UseCases) -> Json | Problem:
     if wanted.wait_seconds:
         return flat_reply(await use_cases.queries.wait(wanted.query_id, credential, wanted.wait_seconds))
-    return flat_reply(await use_cases.queries.answer(wanted.query_id, credential))
+    return flat_reply(await use_cases.queries.read(wanted.query_id, credential))
 
 
 async def _cancel(wanted: QueryCall, credential: Credential, use_cases: UseCases) -> Json | Problem:

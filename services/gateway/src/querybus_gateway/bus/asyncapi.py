@@ -173,7 +173,7 @@ def asyncapi() -> Json:
     document.receive(
         "answer",
         FinishedCallView,
-        "final answers of the user for that audience; kept for 24 hours, read later by the verb `answer`",
+        "final answers of the user for that audience, each at least once; read later by the verb `answer`",
     )
     document.receive("progress", ProgressView, "stages of the user's queries as they start; lossy")
     return {

@@ -7,11 +7,20 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
+import nats.errors
 from pydantic_core import to_json
 
 from querybus.bus.connection import Connected
 from querybus.bus.log.journal import Entry
-from querybus.bus.log.publish import FenceLost, Published, address_of, publish_event, publish_message
+from querybus.bus.log.publish import (
+    BusTrouble,
+    FenceLost,
+    Published,
+    TooLarge,
+    address_of,
+    publish_event,
+    publish_message,
+)
 from querybus.bus.log.query_threads import claim
 from querybus.bus.log.stream_reads import last, unsettled_of
 from querybus.bus.stores.buckets import ConnectionStore, CounterStore, SecretStore
@@ -29,7 +38,7 @@ from querybus.core.subjects import (
     submit_subject,
     token,
 )
-from querybus.core.topology import ANSWERS, EVENTS, SUBMIT, submit_durable
+from querybus.core.topology import EVENTS, SUBMIT, submit_durable
 from querybus.ops.clock import Clock, RandomBits
 from querybus.ops.trace import Tracing
 from querybus_gateway.lifecycle.answers import answer_bytes
@@ -114,49 +123,39 @@ class TakenCodes:
         return await self._counters.write(f"sign-in.{token(code_id)}", b"1", 0)
 
 
-class StoredAnswers:
-    """The answers of QUERYBUS_ANSWERS."""
+class PublishedAnswers:
+    """Sends answers to whoever listens on the bus; what nobody receives is read from the log.
 
-    def __init__(self, holder: Connected, *, clock: Clock) -> None:
+    Nothing waits for a receipt: the message that an answer is due for is settled on the same connection behind it, so it
+    comes again unless the server has both.
+    """
+
+    def __init__(self, holder: Connected) -> None:
         self._holder = holder
-        self._clock = clock
 
     async def put(self, envelope: Envelope[Any]) -> None:
         subject = answer_subject(
             token(envelope.tenant), token(envelope.user), envelope.audience, token(envelope.query_id)
         )
-        await publish_message(
-            self._holder.connection.jetstream(),
-            subject,
-            answer_bytes(envelope),
-            identity=f"{token(envelope.query_id)}:answer",
-            until_ms=self._clock() + STORE_MS_MAX,
-            clock=self._clock,
-        )
+        await self._send(subject, answer_bytes(envelope))
 
     async def refuse(
         self, tenant: str, user: str, audience: Audience, about: str, problem: Problem, correlation_id: str
     ) -> None:
         identity = derived_id("refusal", tenant, user, about)
         body = problem.body(instance="submit", trace_id="0" * 32)
-        await publish_message(
-            self._holder.connection.jetstream(),
+        await self._send(
             answer_subject(token(tenant), token(user), audience, token(identity)),
             to_json({**body, "id": identity, "status": "refused", "correlation_id": correlation_id}),
-            identity=f"{identity}:refusal",
-            until_ms=self._clock() + STORE_MS_MAX,
-            clock=self._clock,
         )
 
-    async def get(self, credential: Credential, query: str) -> bytes | None:
-        # An analyst may also read what was asked in the same person's name for business readers.
-        audiences: tuple[Audience, ...] = ("analyst", "business") if credential.audience == "analyst" else ("business",)
-        for audience in audiences:
-            subject = answer_subject(token(credential.tenant), token(credential.user), audience, token(query))
-            kept = await last(self._holder.connection, ANSWERS, subject)
-            if kept is not None:
-                return kept.data
-        return None
+    async def _send(self, subject: str, data: bytes) -> None:
+        try:
+            await self._holder.connection.publish(subject, data)
+        except nats.errors.MaxPayloadError:
+            raise TooLarge(f"an answer of {len(data)} bytes") from None
+        except nats.errors.Error as error:
+            raise BusTrouble(f"answer not sent: {type(error).__name__}") from error
 
 
 class SubmitQueue:

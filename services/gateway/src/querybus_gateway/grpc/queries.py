@@ -114,7 +114,7 @@ async def get_query(request: v1.GetQueryRequest, call: GrpcCall) -> Message | Pr
     """Read a query, once it has finished or `wait_seconds` have passed."""
     if not math.isfinite(request.wait_seconds):
         return _NO_SECONDS
-    result = await call.use_cases.queries.answer(request.query_id, call.credential)
+    result = await call.use_cases.queries.read(request.query_id, call.credential)
     reply = await _until_finished(result, request.wait_seconds, call)
     return reply if isinstance(reply, Problem) else v1.GetQueryResponse(query=query_message(reply.resource))
 

@@ -61,7 +61,7 @@ async def show(request: Request, use_cases: UseCasesOf, query_id: str, credentia
     result = (
         await use_cases.queries.wait(query_id, credential, wait)
         if wait is not None
-        else await use_cases.queries.answer(query_id, credential)
+        else await use_cases.queries.read(query_id, credential)
     )
     if isinstance(result, Problem):
         return problem_response(request, result)

@@ -1,6 +1,6 @@
 """Every finished query has its answer published once more, reduced for its reader; then the message is acked.
 
-The stored answer is what bus clients receive and what `call...answer` reads for 24 hours. A `finished` that cannot be
+It is what bus clients receive; what they miss they read by `call...answer`, from the log. A `finished` that cannot be
 read is dead-lettered with its reason.
 """
 
@@ -26,7 +26,7 @@ _log = get_log(__name__)
 
 
 def answer_bytes(envelope: Envelope[Finished]) -> bytes:
-    """Return the stored form of an answer: the public view for the audience that asked."""
+    """Return an answer as bus clients receive it: the public view for the audience that asked."""
     answer = public_answer(envelope, envelope.audience) | {"status": "finished", "audience": envelope.audience}
     if envelope.correlation_id is not None:
         answer["correlation_id"] = envelope.correlation_id
@@ -88,7 +88,7 @@ class AnswerCalls:
             await self._refusals.refuse(message, str(error))
             return
         except BusTrouble as trouble:
-            _log.warning("answer.not_stored", query_id=envelope.query_id, reason=str(trouble))
+            _log.warning("answer.not_sent", query_id=envelope.query_id, reason=str(trouble))
             await message.nak(retry_delay_seconds(message.deliveries, self._jitter))
             return
         await message.ack()

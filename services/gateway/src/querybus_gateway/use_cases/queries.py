@@ -7,7 +7,6 @@ analyst; for everybody else it does not exist. Nothing here says an outcome that
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -33,7 +32,6 @@ from querybus_gateway.lifecycle.in_flight import OPEN_QUERIES_MAX
 from querybus_gateway.lifecycle.replica import Replica
 from querybus_gateway.lifecycle.waiters import Watch
 from querybus_gateway.ports import (
-    Answers,
     Connections,
     Credentials,
     Entry,
@@ -45,7 +43,6 @@ from querybus_gateway.ports import (
     Submissions,
 )
 from querybus_gateway.problems import Problem, ProblemCode
-from querybus_gateway.public.redaction import Json
 from querybus_gateway.use_cases.follow import Following, is_still_known
 from querybus_gateway.use_cases.followups.choice import as_chosen
 from querybus_gateway.use_cases.resources import (
@@ -91,7 +88,6 @@ class QueryPorts:
     log: Log
     events: Events
     connections: Connections
-    answers: Answers
     submissions: Submissions
     hints: Hints
     progress: Progress
@@ -437,20 +433,6 @@ class Queries:
             return result
         ended = None if isinstance(result, Queued) else finished_of(result)
         return ended or Problem(ProblemCode.NOT_FINISHED, "the result is there once the query has finished")
-
-    async def answer(self, query: str, credential: Credential) -> Reply | Problem:
-        """Return the query by its log, and once that has aged by its stored answer."""
-        reply = await self.read(query, credential)
-        if isinstance(reply, Reply) or reply.code is not ProblemCode.NOT_FOUND or not is_id(query):
-            return reply
-        try:
-            data = await self._ports.answers.get(credential, query)
-        except BusTrouble as trouble:
-            return _trouble(trouble)
-        stored: Json = json.loads(data) if data is not None else {}
-        if stored.get("status") != "finished":
-            return reply
-        return Reply(query, {"id": query, "status": "finished", "answer": stored}, is_finished=True)
 
     async def open_stream(self, query: str, credential: Credential) -> Problem | None:
         """Return why this caller may not follow the query, or None if it may."""

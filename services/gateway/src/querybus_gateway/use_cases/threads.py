@@ -2,7 +2,7 @@
 
 A thread is read by whoever asked its questions, turn by turn under the same rule as a single query; for everybody else
 it does not exist. The log is the only record: a state is folded from it, a fork names a place on it, and a deletion
-purges it with the history, the pages and the answers. What is still running is never deleted.
+purges it with its pages. What is still running is never deleted.
 """
 
 from __future__ import annotations
@@ -83,9 +83,7 @@ class ThreadIndex(Protocol):
 class Purge(Protocol):
     """Purges a thread wherever its words are kept. Raises BusTrouble."""
 
-    async def erase(
-        self, tenant: str, user: str, thread: str, queries: Sequence[str], *, until_sequence: int
-    ) -> None: ...
+    async def erase(self, tenant: str, thread: str, queries: Sequence[str], *, until_sequence: int) -> None: ...
 
 
 class Threads:
@@ -328,7 +326,7 @@ class Threads:
         return mine[-1].sequence if mine else Problem(ProblemCode.NOT_FOUND, "the thread has no such turn")
 
     async def delete(self, thread: str, credential: Credential) -> Problem | None:
-        """Purge the thread: log, history, pages, answers. Returns why not, or None once nothing of it is left.
+        """Purge the thread: its log and pages. Returns why not, or None once nothing of it is left.
 
         `not_finished` while one of its questions runs. A question that comes in between survives, as its own first.
         """
@@ -363,13 +361,13 @@ class Threads:
         until = ends[-1].sequence
         queries = tuple(dict.fromkeys(item.address.query for item in ends))
         for _ in range(ERASE_TRIES_MAX):
-            await self._purge.erase(credential.tenant, credential.user, thread, queries, until_sequence=until)
+            await self._purge.erase(credential.tenant, thread, queries, until_sequence=until)
             left = await self._log.thread_ends(credential.tenant, thread)
             if not any(item.sequence <= until for item in left):
                 return
-            # The history follows the log by itself: what it took in meanwhile is purged again.
+            # Read from a replica that lags behind the leader.
             await asyncio.sleep(ERASE_PAUSE_SECONDS)
-        raise BusTrouble("the history of the thread does not settle")
+        raise BusTrouble("the log of the thread does not settle")
 
     async def _fold(
         self,

@@ -50,11 +50,9 @@ _LOG_LINES_SHOWN: Final = 12
 _GIB: Final = 1_024**3
 
 _SMALL: Final = Sizes(
-    events_bytes_max=_GIB,
+    events_bytes_max=2 * _GIB,
     submit_bytes_max=_GIB // 8,
-    answers_bytes_max=_GIB // 4,
     results_bytes_max=_GIB,
-    history_bytes_max=_GIB,
     dead_bytes_max=_GIB // 8,
 )
 """Sizes that fit a laptop."""

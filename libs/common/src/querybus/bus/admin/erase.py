@@ -1,4 +1,4 @@
-"""A thread's words are purged where they are kept: log, history, pages, answers; as a bus user that can only purge.
+"""A thread's words are purged where they are kept: log and pages; as a bus user that can only purge.
 
 Only what stands up to a sequence goes from the log, so a question that comes meanwhile is never lost. The connection
 lives for one deletion: no service holds the right to purge.
@@ -17,8 +17,8 @@ from nats.aio.client import Client
 from querybus.bus.admin.permissions import PURGE_USER
 from querybus.bus.connection import BusRefused, connect
 from querybus.bus.log.publish import BusTrouble
-from querybus.core.subjects import every_answer_filter, pages_filter, thread_log_filter, token
-from querybus.core.topology import ANSWERS, EVENTS, HISTORY, QUERY_THREADS, RESULTS
+from querybus.core.subjects import pages_filter, thread_log_filter, token
+from querybus.core.topology import EVENTS, QUERY_THREADS, RESULTS
 
 PURGE_SECONDS_MAX: Final = 5.0
 AT_ONCE_MAX: Final = 16
@@ -31,8 +31,8 @@ class ThreadPurge:
         self._url = url
         self._password = password
 
-    async def erase(self, tenant: str, user: str, thread: str, queries: Iterable[str], *, until_sequence: int) -> None:
-        """Purge the thread's log up to a sequence, its history, and the pages and answers of its queries. BusTrouble."""
+    async def erase(self, tenant: str, thread: str, queries: Iterable[str], *, until_sequence: int) -> None:
+        """Purge the thread's log up to a sequence, and the pages of its queries. BusTrouble."""
         try:
             connection = await connect(self._url, PURGE_USER, self._password)
         except BusRefused as error:
@@ -40,14 +40,11 @@ class ThreadPurge:
         try:
             log = thread_log_filter(token(tenant), token(thread))
             await _purge(connection, EVENTS, {"filter": log, "seq": until_sequence + 1})
-            await _purge(connection, HISTORY, {"filter": log})
             places = asyncio.Semaphore(AT_ONCE_MAX)
 
             async def of_query(query: str) -> None:
                 async with places:
                     await _purge(connection, RESULTS, {"filter": pages_filter(token(tenant), token(query))})
-                    answer = every_answer_filter(token(tenant), token(user), token(query))
-                    await _purge(connection, ANSWERS, {"filter": answer})
                     claimed = f"$KV.{QUERY_THREADS}.{token(tenant)}.{token(query)}"
                     await _purge(connection, f"KV_{QUERY_THREADS}", {"filter": claimed})
 

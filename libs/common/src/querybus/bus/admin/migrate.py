@@ -70,7 +70,7 @@ class Durable:
 async def migrate(connection: Client, table: Topology | None = None, *, start_sequence: int = 0) -> tuple[str, ...]:
     """Create or update every stream, durable and bucket; return a line per change, none if all was as it should be.
 
-    A durable that is missing starts with what comes next, never with the 72 hours that lie in the stream; with
+    A durable that is missing starts with what comes next, never with what lies in the stream; with
     `start_sequence` the durables of QUERYBUS start there. MigrateError says what the server refused.
     """
     table = table or topology()
@@ -138,15 +138,13 @@ def _stream_config(stream: Stream, replicas: int) -> dict[str, Any]:
         "duplicate_window": int(stream.duplicate_window_seconds * _NANOSECONDS),
         "allow_direct": stream.allow_direct,
         "num_replicas": replicas,
+        "subjects": list(stream.subjects),
     }
-    if stream.subjects:
-        config["subjects"] = list(stream.subjects)
     if stream.messages_per_subject_max is not None:
         config["max_msgs_per_subject"] = stream.messages_per_subject_max
         config["discard_new_per_subject"] = stream.discard == "new"
-    if stream.sources:
-        transforms = [{"src": subject, "dest": ""} for subject in stream.sources]
-        config["sources"] = [{"name": EVENTS, "subject_transforms": transforms}]
+    if stream.has_message_ages:
+        config["allow_msg_ttl"] = True
     return config
 
 
@@ -219,7 +217,7 @@ async def _compare(connection: Client, kind: str, name: str, config: dict[str, A
 
 
 def _differing(present: Mapping[str, Any], config: Mapping[str, Any], ignored: frozenset[str]) -> list[str]:
-    # The server leaves out what is false or zero, and fills a source's fields in.
+    # The server leaves out what is false or zero.
     return sorted(key for key, value in config.items() if key not in ignored and not _same(present.get(key), value))
 
 

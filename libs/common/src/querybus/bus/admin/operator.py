@@ -80,9 +80,8 @@ class OperatorActions:
         return bool(answer.get("success"))
 
     async def query(self, tenant: str, query: str) -> tuple[Entry, ...]:
-        """Return every event of a query, and of one older than the main stream what the history keeps."""
-        entries = await self._journal.events(tenant, query)
-        return entries or await self._journal.remembered_query(tenant, query)
+        """Return every event of a query that is still kept."""
+        return await self._journal.events(tenant, query)
 
     async def thread(self, tenant: str, thread: str) -> tuple[Entry, ...]:
         """Return every event of a thread; LogTooLong for one that cannot be listed."""

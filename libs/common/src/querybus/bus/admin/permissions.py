@@ -23,13 +23,11 @@ from querybus.core.ids import is_id
 from querybus.core.subjects import ROOT, WRITES, StageName, answer_filter, event_filter, is_token
 from querybus.core.topology import (
     ADVISORIES,
-    ANSWERS,
     ASSERTED_STREAMS,
     BACKED_UP,
     DEAD,
     EVENTS,
     FOLLOWED_BUCKETS,
-    HISTORY,
     LIMITS,
     MODELS,
     QUERY_THREADS,
@@ -157,7 +155,6 @@ def operator_rights() -> Rights:
     return Rights(
         (
             _LOG,
-            _REMEMBERED,
             f"{_API}.DIRECT.GET.KV_{QUERY_THREADS}.$KV.{QUERY_THREADS}.>",
             f"{_API}.DIRECT.GET.{DEAD}",
             f"{_API}.STREAM.MSG.DELETE.{DEAD}",
@@ -174,7 +171,7 @@ def operator_rights() -> Rights:
 
 def purge_rights() -> Rights:
     """Return the rights that delete a thread: to purge where a person's words are kept, and nothing else."""
-    streams = (EVENTS, HISTORY, RESULTS, ANSWERS, f"KV_{QUERY_THREADS}")
+    streams = (EVENTS, RESULTS, f"KV_{QUERY_THREADS}")
     return Rights(tuple(f"{_API}.STREAM.PURGE.{stream}" for stream in streams), (f"_INBOX.{PURGE_USER}.>",))
 
 
@@ -284,7 +281,6 @@ def _follow(stream: str) -> list[str]:
 
 _LOG: Final = f"{_API}.DIRECT.GET.{EVENTS}"
 _PAGES: Final = f"{_API}.DIRECT.GET.{RESULTS}.{ROOT}.page.>"
-_REMEMBERED: Final = f"{_API}.DIRECT.GET.{HISTORY}"
 
 _MORE: Final[dict[StageName, Rights]] = {
     StageName.GATEWAY: Rights(
@@ -293,9 +289,7 @@ _MORE: Final[dict[StageName, Rights]] = {
             # The sweeper follows the log by an ordered consumer of headers, pushed to its own inbox.
             *_follow(EVENTS),
             _LOG,
-            _REMEMBERED,
             _PAGES,
-            f"{_API}.DIRECT.GET.{ANSWERS}.{ROOT}.answer.>",
             f"{ROOT}.answer.*.*.*.*",
             f"{ROOT}.submit.*.*",
             # A query that waits for its tenant's turn has no log yet: it is read, and cancelled, in its queue.
@@ -315,7 +309,7 @@ _MORE: Final[dict[StageName, Rights]] = {
         ),
     ),
     # Of the shared limits whoever asks a model counts what models are asked, and nothing else.
-    StageName.GENERATOR: Rights((_LOG, _REMEMBERED, f"$KV.{LIMITS}.model.>"), ()),
+    StageName.GENERATOR: Rights((_LOG, f"$KV.{LIMITS}.model.>"), ()),
     StageName.VALIDATOR: Rights(
         (_LOG, f"{ROOT}.rpc.database.*.*.explain", f"{ROOT}.rpc.database.*.*.probe"),
         (),

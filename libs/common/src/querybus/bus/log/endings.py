@@ -1,4 +1,4 @@
-"""How the queries of a tenant ended, from what QUERYBUS_HISTORY remembers: for looking at, not for deciding."""
+"""How the queries of a tenant ended, read from the log: for looking at, not for deciding."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from querybus.bus.connection import Connected
 from querybus.bus.log.journal import Entry, entry_of
 from querybus.bus.log.stream_reads import some_below
 from querybus.core.subjects import EventName, tenant_event_filter, token
-from querybus.core.topology import HISTORY
+from querybus.core.topology import EVENTS
 
 ENDINGS_PER_READ_MAX: Final = 256
 
@@ -28,7 +28,7 @@ class Endings:
         """
         found = await some_below(
             self._holder.connection,
-            HISTORY,
+            EVENTS,
             tenant_event_filter(token(tenant), EventName.FINISHED),
             sequence=after + 1 if after else 0,
             since=dt.datetime.fromtimestamp(since_ms / 1_000, dt.UTC).isoformat(),

@@ -30,12 +30,11 @@ from querybus.core.subjects import (
     event_filter,
     event_subject,
     parse_event_subject,
-    query_log_filter,
     thread_event_filter,
     thread_log_filter,
     token,
 )
-from querybus.core.topology import EVENTS, HISTORY, ORIGINAL_SEQUENCE_HEADER
+from querybus.core.topology import EVENTS
 from querybus.ops.log import get_log
 from querybus.ops.run import end
 
@@ -145,13 +144,9 @@ class Journal:
         }
         next_sequence = after_sequence + 1
         while next_sequence:
-            batch, next_sequence, _ = await self._batch(EVENTS, request | {"seq": next_sequence})
+            batch, next_sequence, _ = await self._batch(request | {"seq": next_sequence})
             entries += batch
         return tuple(entries)
-
-    async def remembered_query(self, tenant: str, query: str) -> tuple[Entry, ...]:
-        """Return what QUERYBUS_HISTORY keeps of a query, under the original sequences. BusTrouble."""
-        return await self._last_of([query_log_filter(token(tenant), token(query))], stream=HISTORY)
 
     async def thread(
         self,
@@ -164,17 +159,16 @@ class Journal:
     ) -> tuple[Entry, ...]:
         """Return the newest turns of a thread, oldest first: each one's first event and the last of `events`.
 
-        Only what is stored up to `until_sequence` counts (0: everything). What is older than the main stream keeps
-        comes from QUERYBUS_HISTORY, under its original sequence. Raises BusTrouble, LogTooLong.
+        Only what is stored up to `until_sequence` counts (0: everything). Raises BusTrouble, LogTooLong.
         """
         here, conversation = token(tenant), token(thread)
-        firsts = await self._remembered(
+        firsts = await self._last_of(
             [thread_event_filter(here, conversation, event) for event in FIRST_EVENTS], until_sequence
         )
         newest = firsts[-turns_max:]
         if not newest or not events:
             return newest
-        rest = await self._remembered(
+        rest = await self._last_of(
             [event_subject(here, conversation, entry.address.query, event) for entry in newest for event in events],
             until_sequence,
         )
@@ -185,7 +179,7 @@ class Journal:
         here, conversation = token(tenant), token(thread)
         kinds = (FIRST_EVENTS, (EventName.FINISHED,))
         filters = [[thread_event_filter(here, conversation, event) for event in events] for events in kinds]
-        firsts, ends = await asyncio.gather(*(self._remembered(item, 0) for item in filters))
+        firsts, ends = await asyncio.gather(*(self._last_of(item) for item in filters))
         return tuple(sorted((*firsts, *ends), key=lambda entry: entry.sequence))
 
     async def thread_events(
@@ -193,7 +187,7 @@ class Journal:
     ) -> tuple[Entry, ...]:
         """Return the events of all queries of a thread behind a sequence, oldest first, at most `events_max`.
 
-        Of queries older than the main stream, how they began and ended. Raises BusTrouble, LogTooLong.
+        Of old queries, how they began and ended (`core.topology.REMEMBERED`). Raises BusTrouble, LogTooLong.
         """
         log_filter = thread_log_filter(token(tenant), token(thread))
         request = {
@@ -202,11 +196,8 @@ class Journal:
             "batch": min(events_max, EVENTS_PER_READ_MAX),
             "max_bytes": READ_BYTES_MAX,
         }
-        (recent, _, _), old = await asyncio.gather(
-            self._batch(EVENTS, request), self._last_of([log_filter], stream=HISTORY)
-        )
-        result = {entry.sequence: entry for entry in (*old, *recent) if entry.sequence > after_sequence}
-        return tuple(result[item] for item in sorted(result)[:events_max])
+        entries, _, _ = await self._batch(request)
+        return tuple(entries)
 
     async def last(self, address: EventAddress) -> Entry | None:
         """Return the last event of the address's query, from the stream's leader. BusTrouble."""
@@ -231,30 +222,20 @@ class Journal:
             None if where is None else Entry(sequence, where, raw.headers or {}, raw.data or b"", _epoch_ms(raw.time))
         )
 
-    async def _remembered(self, filters: Sequence[str], until_sequence: int) -> tuple[Entry, ...]:
-        """Return what both streams have, each event once, in order of original sequence."""
-        recent, old = await asyncio.gather(
-            self._last_of(filters, until_sequence), self._last_of(filters, stream=HISTORY)
-        )
-        result = {entry.sequence: entry for entry in (*old, *recent)}
-        return tuple(result[item] for item in sorted(result) if not until_sequence or item <= until_sequence)
-
-    async def _last_of(
-        self, filters: Sequence[str], until_sequence: int = 0, *, stream: str = EVENTS
-    ) -> tuple[Entry, ...]:
+    async def _last_of(self, filters: Sequence[str], until_sequence: int = 0) -> tuple[Entry, ...]:
         """Return the last message of each subject that a filter matches, in order of sequence."""
         entries: list[Entry] = []
         request: dict[str, object] = {"multi_last": list(filters), "max_bytes": READ_BYTES_MAX}
         if until_sequence:
             request["up_to_seq"] = until_sequence
         while True:
-            batch, next_sequence, until = await self._batch(stream, request)
+            batch, next_sequence, until = await self._batch(request)
             entries += batch
             if not next_sequence:
                 return tuple(entries)
             request |= {"seq": next_sequence, "up_to_seq": until}
 
-    async def _batch(self, stream: str, request: Mapping[str, object]) -> tuple[list[Entry], int, int]:
+    async def _batch(self, request: Mapping[str, object]) -> tuple[list[Entry], int, int]:
         """Return a batch, the stream's sequence that the next one begins at (0: none), and the last that counts."""
         connection = self._holder.connection
         inbox = connection.new_inbox()
@@ -262,7 +243,7 @@ class Journal:
         try:
             subscription = await connection.subscribe(inbox)
             try:
-                await connection.publish(f"$JS.API.DIRECT.GET.{stream}", json.dumps(request).encode(), reply=inbox)
+                await connection.publish(f"$JS.API.DIRECT.GET.{EVENTS}", json.dumps(request).encode(), reply=inbox)
                 async with asyncio.timeout(READ_SECONDS_MAX):
                     async for message in subscription.messages:
                         headers = message.headers or {}
@@ -465,9 +446,7 @@ def _log_filter(tenant: str, thread: str, query: str) -> str:
 def entry_of(headers: Mapping[str, str], data: bytes) -> Entry | None:
     """Return the entry in a reply to a direct get."""
     address = parse_event_subject(headers.get("Nats-Subject", ""))
-    # A message of QUERYBUS_HISTORY names its origin: stream, sequence there, filters.
-    origin = headers.get(ORIGINAL_SEQUENCE_HEADER, "").split(" ")
-    sequence = origin[1] if len(origin) > 1 else headers.get("Nats-Sequence", "")
+    sequence = headers.get("Nats-Sequence", "")
     if address is None or not sequence.isdigit():
         return None
     return Entry(int(sequence), address, headers, data, epoch_ms_of(headers.get("Nats-Time-Stamp", "")))

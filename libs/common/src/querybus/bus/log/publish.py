@@ -20,7 +20,7 @@ from querybus.bus.log.sign import Signer
 from querybus.core.envelope import Envelope, encode
 from querybus.core.failure import FailureCode
 from querybus.core.subjects import EventAddress, EventName, message_id, token
-from querybus.core.topology import EVENTS
+from querybus.core.topology import EVENTS, REMEMBERED, WORK_AGE_SECONDS
 from querybus.ops.clock import Clock, system_clock
 
 MESSAGE_ID: Final = "Nats-Msg-Id"
@@ -29,6 +29,9 @@ DEADLINE_HEADER: Final = "Querybus-Deadline"
 TENANT_HEADER: Final = "Querybus-Tenant"
 VERSION_HEADER: Final = "Querybus-Version"
 SIGNATURE_HEADER: Final = "Querybus-Signature"
+AGE_HEADER: Final = "Nats-TTL"
+"""Tells the server how long it keeps a message; without it as long as the stream keeps any."""
+_WORK_AGE: Final = f"{WORK_AGE_SECONDS:.0f}s"
 
 FIRST_EVENTS: Final = (EventName.ASKED, EventName.CONFIRMED)
 """What a query's log begins with."""
@@ -126,6 +129,8 @@ async def publish_event(
         TENANT_HEADER: address.tenant,
         VERSION_HEADER: envelope.envelope_version,
     }
+    if address.event not in REMEMBERED:
+        wire[AGE_HEADER] = _WORK_AGE
     if sign is not None:
         wire[SIGNATURE_HEADER] = sign.sign(subject, identity, body)
     retried = False

@@ -270,7 +270,7 @@ class Batches:
         if state.run:
             view["query_id"] = manifest.query_id(place)
         if state.status == "finished" and state.run:
-            reply = await self._queries.answer(manifest.query_id(place), credential)
+            reply = await self._queries.read(manifest.query_id(place), credential)
             if isinstance(reply, Reply) and reply.is_finished:
                 view["answer"] = reply.resource["answer"]
         return view

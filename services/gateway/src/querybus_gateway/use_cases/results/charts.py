@@ -40,7 +40,7 @@ class Charts:
 
     async def spec(self, query: str, credential: Credential) -> Mapping[str, object] | Problem:
         """Return the Vega-Lite specification of an answer's chart, under the rule of who may read the answer."""
-        reply = await self._queries.answer(query, credential)
+        reply = await self._queries.read(query, credential)
         if isinstance(reply, Problem):
             return reply
         if not reply.is_finished:

@@ -134,7 +134,7 @@ class _Tools:
         caller = _caller(context)
         if caller.audience != "analyst":
             raise ToolError("explanations are for analysts")
-        reply = _given(await self._use_cases.queries.answer(query_id, caller))
+        reply = _given(await self._use_cases.queries.read(query_id, caller))
         if not reply.is_finished:
             raise ToolError("the question is not answered yet")
         answer = reply.resource["answer"]
