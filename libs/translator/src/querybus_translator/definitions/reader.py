@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, timedelta
-from typing import Final
+from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from querybus.text.synonyms import link_words
@@ -32,7 +32,7 @@ from querybus_translator.definitions.vocabulary import (
     phrase_of,
     vocabulary_of,
 )
-from querybus_translator.definitions.words import question_words
+from querybus_translator.definitions.words import Phrases, question_words
 from querybus_translator.language.lexicon import lexicon
 from querybus_translator.language.periods import chinese_number
 from querybus_translator.language.segment import segment
@@ -172,7 +172,7 @@ def _read(
             place += taken
             just_opened = False
             continue
-        opened = _grouping(tokens, place)
+        opened = _longest(tokens, place, question_words().grouping)
         if opened:
             grouping = just_opened = True
             place += opened
@@ -201,18 +201,11 @@ def _fixed(tokens: Sequence[Token], place: int) -> int:
     return 2 if norms == ["calendar", "year"] and following.isdecimal() else 0
 
 
-def _grouping(tokens: Sequence[Token], place: int) -> int:
-    for phrase in sorted(question_words().grouping, key=len, reverse=True):
-        if _phrase(tokens, place, len(phrase)) == phrase:
-            return len(phrase)
-    return 0
-
-
-def _longest(
-    tokens: Sequence[Token], place: int, known: Mapping[tuple[str, ...], object] | frozenset[tuple[str, ...]]
-) -> int:
-    for length in range(min(PHRASE_WORDS_MAX, len(tokens) - place), 0, -1):
-        if _phrase(tokens, place, length) in known:
+def _longest(tokens: Sequence[Token], place: int, known: Phrases[Any]) -> int:
+    if tokens[place].base not in known.firsts:
+        return 0
+    for length in range(min(known.words_max, len(tokens) - place), 0, -1):
+        if _phrase(tokens, place, length) in known.meanings:
             return length
     return 0
 
@@ -220,7 +213,7 @@ def _longest(
 def _compared(tokens: Sequence[Token], place: int, state: State) -> int:
     length = _longest(tokens, place, question_words().compared)
     if length:
-        state.compared = question_words().compared[_phrase(tokens, place, length)]
+        state.compared = question_words().compared.meanings[_phrase(tokens, place, length)]
     return length
 
 
@@ -246,7 +239,7 @@ def _grain(tokens: Sequence[Token], place: int, vocabulary: Vocabulary, state: S
     length = _longest(tokens, place, question_words().grains)
     if not length:
         return 0
-    named = tuple(question_words().grains[_phrase(tokens, place, length)].value.split("_"))
+    named = tuple(question_words().grains.meanings[_phrase(tokens, place, length)].value.split("_"))
     if len(named) > 1 and _names_field(vocabulary, named):
         if not grouping:
             return 0
@@ -259,7 +252,7 @@ def _grain(tokens: Sequence[Token], place: int, vocabulary: Vocabulary, state: S
     if not grouping and not alone:
         return 0
     state.dimension_ends = place + length
-    grain = question_words().grains[_phrase(tokens, place, length)]
+    grain = question_words().grains.meanings[_phrase(tokens, place, length)]
     if not any(item.grain is grain for item in state.dimensions):
         state.dimensions.append(Dimension(OWN_DATE, grain))
         state.places.append((place, len(state.dimensions) - 1))
@@ -268,7 +261,7 @@ def _grain(tokens: Sequence[Token], place: int, vocabulary: Vocabulary, state: S
 
 def _ranked_noun(tokens: Sequence[Token], place: int, layer: Layer, vocabulary: Vocabulary, state: State) -> int:
     """ "Top 5 customers": the noun after the number is what is ranked, not how many of them there are."""
-    if state.ranked_at != place:
+    if state.ranked_at != place or tokens[place].base not in vocabulary.firsts:
         return 0
     for length in range(min(PHRASE_WORDS_MAX, len(tokens) - place), 0, -1):
         for one in vocabulary.phrases.get(_phrase(tokens, place, length), ()):
@@ -347,7 +340,8 @@ def _period(
 def _meaning(
     tokens: Sequence[Token], place: int, layer: Layer, vocabulary: Vocabulary, state: State, *, grouping: bool
 ) -> int:
-    for length in range(min(PHRASE_WORDS_MAX, len(tokens) - place), 0, -1):
+    words_max = PHRASE_WORDS_MAX if tokens[place].base in vocabulary.firsts else 0
+    for length in range(min(words_max, len(tokens) - place), 0, -1):
         meanings = vocabulary.phrases.get(_phrase(tokens, place, length))
         if not meanings:
             continue

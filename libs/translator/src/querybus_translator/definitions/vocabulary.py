@@ -50,9 +50,10 @@ Phrase = tuple[str, ...]
 
 @dataclass(eq=False)
 class Vocabulary:
-    """All phrases of a layer; `han` are the Chinese pieces that runs are cut into."""
+    """All phrases of a layer, the words that one begins with; `han` are the Chinese pieces that runs are cut into."""
 
     phrases: dict[Phrase, list[Meaning]] = field(default_factory=dict[Phrase, list[Meaning]])
+    firsts: set[str] = field(default_factory=set[str])
     han: set[str] = field(default_factory=set[str])
 
     def add(self, phrase: Phrase, meaning: Meaning) -> None:
@@ -66,6 +67,7 @@ class Vocabulary:
         for one in same:
             known.remove(one)
         known.append(meaning)
+        self.firsts.add(phrase[0])
         self.han.update(word for word in phrase if not word.isascii())
 
 

@@ -5,10 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Generic, TypeVar
 
 from querybus_semantic.layer.definitions import Grain
 from querybus_translator.definitions.vocabulary import phrase_of, word_list
 from querybus_translator.language.periods import time_words
+
+_V = TypeVar("_V")
+
+
+class Phrases(Generic[_V]):
+    """Phrases by their words, and what each stands for. `firsts` says at once where none begins: nearly everywhere."""
+
+    def __init__(self, meanings: Mapping[tuple[str, ...], _V]) -> None:
+        self.meanings = meanings
+        self.firsts = frozenset(phrase[0] for phrase in meanings if phrase)
+        self.words_max = max(map(len, meanings), default=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,12 +29,12 @@ class QuestionWords:
 
     glue: frozenset[str]
     weighty: frozenset[str]
-    grouping: tuple[tuple[str, ...], ...]
-    grains: Mapping[tuple[str, ...], Grain]
-    compared: Mapping[tuple[str, ...], Grain]
-    share: frozenset[tuple[str, ...]]
-    closing: frozenset[tuple[str, ...]]
-    trend: frozenset[tuple[str, ...]]
+    grouping: Phrases[None]
+    grains: Phrases[Grain]
+    compared: Phrases[Grain]
+    share: Phrases[None]
+    closing: Phrases[None]
+    trend: Phrases[None]
     descending: frozenset[str]
     ascending: frozenset[str]
     han: frozenset[str]
@@ -42,13 +54,17 @@ def question_words() -> QuestionWords:
     return QuestionWords(
         glue=frozenset((*read["glue_en"].split(), *read["glue_zh"])),
         weighty=frozenset(read["weighty_en"].split()),
-        grouping=tuple(phrase_of(text) for text in (*read["grouping_en"], *read["grouping_zh"])),
-        grains=grains,
-        compared=compared,
-        share=frozenset(phrase_of(text) for text in (*share["en"], *share["zh"])),
-        closing=frozenset(phrase_of(text) for text in (*closing["en"], *closing["zh"])),
-        trend=frozenset(phrase_of(text) for text in (*trend["en"], *trend["zh"])),
+        grouping=_plain(*read["grouping_en"], *read["grouping_zh"]),
+        grains=Phrases(grains),
+        compared=Phrases(compared),
+        share=_plain(*share["en"], *share["zh"]),
+        closing=_plain(*closing["en"], *closing["zh"]),
+        trend=_plain(*trend["en"], *trend["zh"]),
         descending=frozenset((*ranking["descending_en"], *ranking["descending_zh"])),
         ascending=frozenset((*ranking["ascending_en"], *ranking["ascending_zh"])),
         han=frozenset((*chinese, *time_words(), "至", "到", "前", "财", "本", "今年以来", "以来")),
     )
+
+
+def _plain(*texts: str) -> Phrases[None]:
+    return Phrases(dict.fromkeys(map(phrase_of, texts)))

@@ -46,6 +46,7 @@ class Period:
 @dataclass(frozen=True, slots=True)
 class _Times:
     relative: Mapping[tuple[str, ...], tuple[Unit, int]]
+    relative_firsts: frozenset[str]
     leads: Mapping[str, int]
     rolling: frozenset[str]
     units: Mapping[str, Unit]
@@ -74,6 +75,7 @@ def _times() -> _Times:
     chinese.update(read["halves"])
     return _Times(
         relative=relative,
+        relative_firsts=frozenset(form[0] for form in relative),
         leads=read["leads"],
         rolling=frozenset((*read["rolling"]["en"], *read["rolling"]["zh"])),
         units=units,
@@ -198,6 +200,8 @@ def _dated(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Perio
 
 def _relative(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Period] | None:
     times = _times()
+    if tokens[start].norm not in times.relative_firsts:
+        return None
     for length in (4, 3, 2, 1):
         key = tuple(token.norm for token in tokens[start : start + length])
         if len(key) == length and key in times.relative:

@@ -57,5 +57,6 @@ def _last_two(body: Approved, count: int) -> str | None:
     if isinstance(first, exp.Literal):
         return None
     named = next((item.unalias() for item in tree.expressions if item.alias and item.alias == first.name), first)
-    shown = tree.select(exp.alias_(named.copy(), FIGURE))
-    return shown.limit(2).offset(count - 1).sql(dialect=body.dialect.value)
+    # The tree is this call's own: nothing of it has to be copied but what is shown once more.
+    shown = tree.select(exp.alias_(named.copy(), FIGURE, copy=False), copy=False)
+    return shown.limit(2, copy=False).offset(count - 1, copy=False).sql(dialect=body.dialect.value, copy=False)

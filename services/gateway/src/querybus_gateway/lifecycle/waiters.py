@@ -19,6 +19,8 @@ from querybus.core.subjects import EventName
 POLL_SECONDS_MIN: Final = 2.0
 POLL_SECONDS_MAX: Final = 15.0
 NOTES_MAX: Final = 64
+HANDOVER_SECONDS: Final = 0.01
+"""How long the last event itself may come behind the word that it is stored, before the log is asked for it."""
 
 
 class Watch:
@@ -35,9 +37,15 @@ class Watch:
 
     def notify(self, event: EventName) -> None:
         """Notify the waiter: the log has this event now."""
-        if event is EventName.FINISHED or not self._only_end:
-            self._must_look = True
-            self._notified.set()
+        if not self._only_end:
+            self._look()
+        elif event is EventName.FINISHED:
+            # The event itself is on its way to one of the replicas, most often to this one.
+            asyncio.get_running_loop().call_later(HANDOVER_SECONDS, self._look)
+
+    def close(self) -> None:
+        """Notify the waiter: this replica stops."""
+        self._look()
 
     def note(self, note: bytes) -> None:
         """Notify the waiter with a progress note."""
@@ -47,7 +55,11 @@ class Watch:
     def finish(self, finished: Envelope[Finished]) -> None:
         """Notify the waiter with the last event, which is stored."""
         self.finished = finished
-        self.notify(EventName.FINISHED)
+        self._look()
+
+    def _look(self) -> None:
+        self._must_look = True
+        self._notified.set()
 
     def notes(self) -> tuple[bytes, ...]:
         """Return the progress notes that came since the last call."""
@@ -90,7 +102,7 @@ class Waiters:
         self.is_closing = True
         for watches in self._watches.values():
             for watch in watches:
-                watch.notify(EventName.FINISHED)
+                watch.close()
 
     @contextlib.contextmanager
     def watch(self, tenant: str, query: str, *, only_end: bool = False) -> Generator[Watch]:

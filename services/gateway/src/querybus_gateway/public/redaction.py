@@ -51,7 +51,7 @@ _PROGRESS_STATES: Final = frozenset({"started", "stored", "tokens"})
 def shown(view: type[View], audience: Audience, *sources: object) -> Json:
     """Return the public form of an object: the members that the view names, each from the first source that has it.
 
-    Sources are mappings or values; what is a view of its own is made likewise. Raises KeyError for a member that no
+    Sources are dicts or values; what is a view of its own is made likewise. Raises KeyError for a member that no
     source has and the view requires.
     """
     result: Json = {}
@@ -95,13 +95,27 @@ _ABSENT: Final = object()
 
 def _first(name: str, sources: Sequence[object]) -> object:
     for source in sources:
-        value = source.get(name, _ABSENT) if isinstance(source, Mapping) else getattr(source, name, _ABSENT)
+        if isinstance(source, dict):
+            value = cast("Json", source).get(name, _ABSENT)
+        elif name in _names(type(source)):
+            value = getattr(source, name, _ABSENT)
+        else:
+            continue
         if value is not _ABSENT:
             return cast("object", value)
     return _ABSENT
 
 
+@cache
+def _names(kind: type) -> frozenset[str]:
+    """Return what values of a type have by name: a model that is asked for anything else takes long to say no."""
+    fields = getattr(kind, "model_fields", None) or getattr(kind, "__dataclass_fields__", {})
+    return frozenset((*fields, *dir(kind)))
+
+
 def _plain(value: Any, view: type[View] | None, audience: Audience) -> Any:
+    if value is None or isinstance(value, str | int | float):
+        return value.value if isinstance(value, Enum) else value
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, list | tuple):
@@ -109,7 +123,7 @@ def _plain(value: Any, view: type[View] | None, audience: Audience) -> Any:
         if view is not None:
             return [shown(view, audience, item) for item in items]
         return [item.value if isinstance(item, Enum) else item for item in items]
-    if view is None or value is None or view is ChartView:
+    if view is None or view is ChartView:
         return value
     return shown(view, audience, value)
 
