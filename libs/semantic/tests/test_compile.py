@@ -8,6 +8,7 @@ from datetime import date
 
 import pytest
 import sqlglot
+from sqlglot import exp
 
 from querybus.core.catalog import Catalog, Column, Dialect, Table
 from querybus.core.policy import ConnectionPolicy, Reader
@@ -25,10 +26,12 @@ from querybus_semantic.layer.definitions import (
     Input,
     Layer,
     Metric,
+    NamedFilter,
+    Range,
     Relation,
 )
 from querybus_semantic.layer.refusal import Code, Refusal
-from querybus_semantic.layer.request import Dimension, Filter, Op, Order, Period, Request, request_of
+from querybus_semantic.layer.request import Asker, Dimension, Filter, Op, Order, Period, Request, request_of
 from tests.support.semantic_shop import SHOP, shop_rows, without_bridge
 
 REGION = Dimension("customers.region")
@@ -311,3 +314,117 @@ def test_compiled_statements_hold_row_filters_like_any_other() -> None:
         )
         assert isinstance(checked, Checked), checked
         assert shop_rows().execute(checked.sql).fetchall() == opened.execute(compiled.sql).fetchall()
+
+
+def carded(time: str = "day") -> Layer:
+    """Return the shop with a card between an order and the tiers of its customer; cards have no date."""
+    cards = Dataset(
+        "cards",
+        "SELECT id, id AS customer_id FROM customers",
+        ("id",),
+        fields=fields("id", "customer_id"),
+    )
+    return replace(
+        SHOP,
+        datasets={**SHOP.datasets, "cards": cards, "orders": replace(SHOP.datasets["orders"], time=time)},
+        relations=(
+            *(relation for relation in SHOP.relations if relation.name != "tier_then"),
+            Relation("order_card", "orders", "cards", ("customer_id",), ("id",)),
+            Relation(
+                "card_tier",
+                "cards",
+                "tiers",
+                ("customer_id", ""),
+                ("customer_id", "since"),
+                range=Range("", "since", "until"),
+            ),
+        ),
+    )
+
+
+def fields(*names: str) -> dict[str, Field]:
+    return {name: Field(name, name) for name in names}
+
+
+def test_a_version_behind_a_table_without_a_date_is_that_of_the_day_of_what_is_counted() -> None:
+    result = rows(Request(("freight",), (Dimension("tiers.tier"),)), carded())
+    assert sorted(result, key=str) == sorted([("gold", 20), ("silver", 15), (None, 7)], key=str)
+
+
+def test_a_version_is_refused_where_nothing_counted_has_a_date() -> None:
+    assert (
+        "has no date to choose one by" in refused(Request(("freight",), (Dimension("tiers.tier"),)), carded("")).detail
+    )
+
+
+def test_values_that_meet_in_two_facts_are_refused_until_a_metric_says_which() -> None:
+    shelf = Dataset("shops", "SELECT 1 AS id, 'Main' AS shop", ("id",), fields=fields("id", "shop"))
+    layer = replace(
+        SHOP,
+        datasets={**SHOP.datasets, "shops": shelf},
+        relations=(
+            *SHOP.relations,
+            Relation("order_shop", "orders", "shops", ("freight",), ("id",)),
+            Relation("refund_shop", "refunds", "shops", ("money",), ("id",)),
+        ),
+    )
+    refusal = refused(Request((), (REGION, Dimension("shops.shop"))), layer)
+    assert refusal.code is Code.AMBIGUOUS_PATH
+    assert refusal.options == ("orders", "refunds")
+    assert rows(Request(("refunded",), (REGION, Dimension("shops.shop"))), layer)
+
+
+def of_asker(expression: str) -> Layer:
+    """Return the shop with one filter on its customers and one on its orders."""
+    return replace(
+        SHOP,
+        filters={
+            "mine": NamedFilter("mine", "customers", "customers.region = :user"),
+            "recent": NamedFilter("recent", "orders", expression),
+        },
+    )
+
+
+def test_a_filter_is_filled_in_with_who_asks_and_when() -> None:
+    layer = of_asker("orders.day >= :today - INTERVAL '60' DAY")
+    request = Request(("freight",), named=("mine", "recent"))
+    compiled = compile_request(layer, request, Dialect.SQLITE, Asker(date(2025, 3, 1), "East"))
+    assert isinstance(compiled, Compiled), compiled
+    assert shop_rows().execute(compiled.sql).fetchall() == [(30,)]
+    later = compile_request(layer, request, Dialect.SQLITE, Asker(date(2025, 3, 20), "East"))
+    assert isinstance(later, Compiled)
+    assert shop_rows().execute(later.sql).fetchall() == [(20,)]
+
+
+@pytest.mark.parametrize("dialect", Dialect)
+@pytest.mark.parametrize("user", ["o'neil", "back\\", "\\' OR 1 = 1 --", "''", "名"])
+def test_whoever_asks_stays_one_text_in_every_dialect(dialect: Dialect, user: str) -> None:
+    request = Request(("freight",), named=("mine",))
+    compiled = compile_request(of_asker("TRUE"), request, dialect, Asker(date(2025, 3, 1), user))
+    assert isinstance(compiled, Compiled), compiled
+    texts = [node.name for node in sqlglot.parse_one(compiled.sql, read=dialect.value).find_all(exp.Literal)]
+    assert user in texts
+    assert not any("OR 1" in text for text in texts if text != user)
+
+
+def test_what_depends_on_who_asks_is_refused_where_nobody_does_and_other_placeholders_always() -> None:
+    assert ":user" in refused(Request(("freight",), named=("mine",)), of_asker("TRUE")).detail
+    assert ":tenant" in refused(Request(("freight",), named=("recent",)), of_asker("orders.day > :tenant")).detail
+
+
+@pytest.mark.parametrize("dialect", Dialect)
+def test_a_day_so_long_ago_is_written_as_each_engine_moves_dates(dialect: Dialect) -> None:
+    layer = of_asker("orders.day >= :today - INTERVAL '2 months'")
+    compiled = compile_request(layer, Request(("freight",), named=("recent",)), dialect, Asker(date(2025, 3, 1), "ann"))
+    assert isinstance(compiled, Compiled), compiled
+    catalog = Catalog(
+        connection="shop",
+        dialect=dialect,
+        tables=tuple(
+            Table(name=name, columns=tuple(Column(name=field, type="TEXT") for field in dataset.fields))
+            for name, dataset in SHOP.datasets.items()
+        ),
+    )
+    checked = check(compiled.sql, dialect=dialect, catalog=catalog, policy=ConnectionPolicy(), row_limit=10)
+    assert isinstance(checked, Checked), checked
+    assert "2025-03-01" in compiled.sql

@@ -8,7 +8,7 @@ import pytest
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
 from querybus_semantic.formats.entries import pieces_of
-from querybus_semantic.layer.request import Dimension, Filter, Op, Period
+from querybus_semantic.layer.request import Asker, Dimension, Filter, Op, Period
 from querybus_translator.definitions.answer import (
     ByDefinition,
     Defined,
@@ -21,6 +21,7 @@ from querybus_translator.definitions.reader import read_request
 from tests.support.semantic_shop import SHOP, shop_rows
 
 TODAY = date(2025, 6, 15)
+ASKER = Asker(TODAY, "ann")
 
 
 def _table(name: str) -> Table:
@@ -56,7 +57,7 @@ def read(question: str) -> Asked | Unread | Several:
 
 def answered(question: str, *earlier: str) -> list[tuple[object, ...]]:
     """Return the rows of an answer."""
-    found = answer_question(question, earlier, shop(), TODAY, "en")
+    found = answer_question(question, earlier, shop(), ASKER, "en")
     assert isinstance(found, ByDefinition), found
     return shop_rows().execute(found.sql).fetchall()
 
@@ -117,7 +118,7 @@ def test_a_period_is_half_open(question: str, start: date, until: date) -> None:
 def test_a_word_that_no_definition_covers_leaves_the_whole_question_unread(question: str) -> None:
     found = read(question)
     assert not isinstance(found, Asked)
-    assert answer_question(question, (), shop(), TODAY, "en") is None or isinstance(found, Several)
+    assert answer_question(question, (), shop(), ASKER, "en") is None or isinstance(found, Several)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +127,7 @@ def test_a_word_that_no_definition_covers_leaves_the_whole_question_unread(quest
 )
 def test_a_question_about_no_figure_is_left_to_others_whatever_its_words_may_stand_for(question: str) -> None:
     assert read(question) == Unread(()) or isinstance(read(question), Unread)
-    assert answer_question(question, (), shop(), TODAY, "en") is None
+    assert answer_question(question, (), shop(), ASKER, "en") is None
 
 
 def test_a_stored_value_is_a_condition_and_several_are_one_list() -> None:
@@ -168,23 +169,23 @@ def test_a_ranking_of_what_many_rows_share_adds_them_up() -> None:
 def test_a_follow_up_keeps_the_figure_and_changes_what_it_names() -> None:
     assert sorted(answered("and by product?", "revenue in 2025"), key=str) == [("ink", 12), ("pen", 35)]
     assert answered("only East", "revenue by region", "and in 2025?") == [("East", 40)]
-    assert answer_question("and by colour?", ("revenue",), shop(), TODAY, "en") is None
-    assert answer_question("How many customers have an id above 7?", ("revenue",), shop(), TODAY, "en") is None
+    assert answer_question("and by colour?", ("revenue",), shop(), ASKER, "en") is None
+    assert answer_question("How many customers have an id above 7?", ("revenue",), shop(), ASKER, "en") is None
 
 
 def test_what_is_covered_and_still_has_no_number_says_why_and_what_is_possible() -> None:
-    found = answer_question("freight by product", (), shop(), TODAY, "en")
+    found = answer_question("freight by product", (), shop(), ASKER, "en")
     assert isinstance(found, NotByDefinition)
     assert "orders cannot be split by lines" in found.detail
     assert found.options == ("Freight",)
 
 
 def test_an_answer_says_what_was_read_and_whose_definition_it_is() -> None:
-    found = answer_question("revenue by region last month", (), shop(), TODAY, "en")
+    found = answer_question("revenue by region last month", (), shop(), ASKER, "en")
     assert isinstance(found, ByDefinition)
     assert found.reading.startswith("Revenue, by region, in May 2025.")
     assert "revenue = line amounts (definition" in found.reading
-    chinese = answer_question("上个月各region的收入", (), shop(), TODAY, "zh")
+    chinese = answer_question("上个月各region的收入", (), shop(), ASKER, "zh")
     assert isinstance(chinese, ByDefinition)
     assert chinese.reading.startswith("收入，按")
 
@@ -194,4 +195,4 @@ def test_drafts_and_hidden_tables_are_not_offered() -> None:
     catalog = Catalog(connection="shop", dialect=Dialect.SQLITE, tables=(_table("customers"),))
     defined = defined_of(pieces_of(SHOP), catalog)
     assert defined is not None
-    assert answer_question("revenue by region", (), defined, TODAY, "en") is None
+    assert answer_question("revenue by region", (), defined, ASKER, "en") is None

@@ -30,6 +30,7 @@ from querybus_semantic.layer.request import (
     LIMIT_MAX,
     METRICS_MAX,
     OWN_DATE,
+    Asker,
     Dimension,
     Filter,
     Order,
@@ -59,15 +60,18 @@ class Compiled:
     version: str
 
 
-def compile_request(layer: Layer, request: Request, dialect: Dialect) -> Compiled | Refusal:
-    """Return the SQL for a request in a dialect. Draft definitions answer nothing."""
+def compile_request(layer: Layer, request: Request, dialect: Dialect, asker: Asker | None = None) -> Compiled | Refusal:
+    """Return the SQL for a request in a dialect. Draft definitions answer nothing.
+
+    `asker` fills in what definitions leave open; without one such a definition is refused.
+    """
     try:
-        return _compiled(Context(layer, dialect, request))
+        return _compiled(Context(layer, dialect, request), asker)
     except RefusedError as error:
         return error.refusal
 
 
-def _compiled(context: Context) -> Compiled:
+def _compiled(context: Context, asker: Asker | None) -> Compiled:
     layer, request = context.layer, context.request
     _within_limits(request)
     outputs = [_dimension_output(item) for item in request.dimensions]
@@ -91,9 +95,18 @@ def _compiled(context: Context) -> Compiled:
             )
     shown = [output for output in outputs if not output.hidden]
     query = _ordered(query, request, shown)
-    tree = finished(query, context.dialect)
+    tree = _filled_in(finished(query, context.dialect), asker, context.dialect)
     sql = GRAMMARS[context.dialect].generate(tree, comments=False, copy=False)
     return Compiled(sql, tuple(shown), tuple(notes), layer.version)
+
+
+def _filled_in(tree: exp.Select, asker: Asker | None, dialect: Dialect) -> exp.Select:
+    for node in list(tree.find_all(exp.Placeholder)):
+        if asker is None or not asker.user:
+            raise RefusedError(Code.UNSUPPORTED, f"The definition depends on :{node.name}, which nobody has given.")
+        is_today = node.name == "today"
+        node.replace(literal(asker.today, Type.DATE, dialect) if is_today else exp.Literal.string(asker.user))
+    return tree
 
 
 def _is_result(layer: Layer, item: Filter) -> bool:
@@ -156,7 +169,17 @@ def _distinct(context: Context, outputs: Sequence[Output]) -> exp.Select:
             reached.append((sum(len(path) for path in paths if path is not None), name))
     if not reached:
         raise RefusedError(Code.NO_PATH, f"No dataset holds {' and '.join(dict.fromkeys(wanted))} together.")
-    home = min(reached)[1]
+    fewest = [name for length, name in sorted(reached) if length == min(reached)[0]]
+    own = [name for name in fewest if name in wanted]
+    if len(fewest) > 1 and not own:
+        # Which of their values occur together is another thing in each.
+        raise RefusedError(
+            Code.AMBIGUOUS_PATH,
+            f"{' and '.join(dict.fromkeys(wanted))} meet in {' and in '.join(fewest)}: name a metric of one of them.",
+            wanted[0],
+            tuple(fewest),
+        )
+    home = (own or fewest)[0]
     leaf = Leaf(exp.Count(this=exp.Star()), home, "")
     plain = _branch_of(context, leaf)
     return plain.select(

@@ -164,13 +164,22 @@ def shifted(value: exp.Expr, count: int, unit: Grain, dialect: Dialect) -> exp.E
 
 
 def portable(tree: exp.Expr, dialect: Dialect, calendar: Calendar) -> exp.Expr:
-    """Return an owner's expression with DATE_TRUNC written as the dialect cuts dates, and known days as its literals."""
+    """Return an owner's expression with dates cut and moved as the dialect does it, and known days as its literals."""
     if dialect is Dialect.SQLITE:
         for node in list(tree.find_all(exp.Cast)):
             if isinstance(node.this, exp.Literal) and node.to.is_type("date", "timestamp", "datetime"):
                 if node is tree:
                     return node.this
                 node.replace(node.this.copy())
+    for node in list(tree.find_all(exp.Add, exp.Sub)):
+        count = _interval(node.expression)
+        if count is None:
+            continue
+        number, grain = count
+        new = shifted(node.this, -number if isinstance(node, exp.Sub) else number, grain, dialect)
+        if node is tree:
+            return new
+        node.replace(new)
     for node in list(tree.find_all(exp.DateTrunc, exp.TimestampTrunc)):
         unit = node.args["unit"].name.lower() if node.args.get("unit") is not None else ""
         if unit not in set(Grain):
@@ -180,6 +189,16 @@ def portable(tree: exp.Expr, dialect: Dialect, calendar: Calendar) -> exp.Expr:
             return new
         node.replace(new)
     return tree
+
+
+def _interval(node: exp.Expr) -> tuple[int, Grain] | None:
+    """Return a whole number of units: INTERVAL '90' DAY, INTERVAL '3 months'."""
+    if not isinstance(node, exp.Interval) or not isinstance(node.this, exp.Literal) or node.args.get("unit") is None:
+        return None
+    unit = node.args["unit"].name.lower().removesuffix("s")
+    if not node.this.name.isdecimal() or unit not in set(Grain):
+        return None
+    return int(node.this.name), Grain(unit)
 
 
 def literal(day: date, kind: Type, dialect: Dialect) -> exp.Expr:

@@ -30,8 +30,9 @@ _FORBIDDEN: Final = (
     exp.Semicolon,
     exp.Into,
     exp.Parameter,
-    exp.Placeholder,
 )
+PLACEHOLDERS: Final = frozenset({"today", "user"})
+"""What a definition may leave open until somebody asks: `:today` and `:user`."""
 
 
 @lru_cache(maxsize=8192)
@@ -50,6 +51,9 @@ def _parsed(text: str, dialect: str) -> exp.Expr:
     nodes = list(tree.walk())
     if len(nodes) > NODES_MAX or any(isinstance(node, _FORBIDDEN) for node in nodes):
         raise RefusedError(Code.BAD_EXPRESSION, f"Only a scalar or aggregate expression is allowed: {text[:120]}")
+    for node in tree.find_all(exp.Placeholder):
+        if node.name not in PLACEHOLDERS:
+            raise RefusedError(Code.BAD_EXPRESSION, f"`:{node.name}` stands for nothing; :today and :user do.")
     return tree
 
 

@@ -222,7 +222,9 @@ class Joins:
             at, start, end = relation.range.at, relation.range.valid_from, relation.range.valid_to
             pairs = [pair for pair in pairs if pair != (at, start)]
             conditions += _held(
-                self._own(many, at, many_alias), self._own(one, start, one_alias), self._own(one, end, one_alias)
+                self._own(many, at, many_alias) if at else self._counted_at(one),
+                self._own(one, start, one_alias),
+                self._own(one, end, one_alias),
             )
         if relation.asof is not None:
             left, right = relation.asof.left, relation.asof.right
@@ -243,6 +245,18 @@ class Joins:
         tree = field_tree(self._layer, dataset, field)
         self._renamed(tree, dataset.name, alias)
         return tree
+
+    def _counted_at(self, versions: Dataset) -> exp.Expr:
+        """Return the date of the rows that are counted, by which a row of these versions is chosen."""
+        home = self._dataset(self._home)
+        if not home.time:
+            raise RefusedError(
+                Code.UNKNOWN_FIELD,
+                f"Rows of {versions.name} hold for a while, and {home.name} has no date to choose one by.",
+                versions.name,
+            )
+        owner, _, field = home.time.rpartition(".")
+        return self.column(owner or home.name, field)
 
     def own(self, field: str) -> exp.Expr:
         """Return a field of the home itself."""

@@ -127,6 +127,14 @@ def safe_paths(layer: Layer, start: str, target: str) -> list[Path]:
     return found
 
 
+def _distinguished(paths: Sequence[Path]) -> tuple[str, ...]:
+    """Return a name for each of several paths: by roles, or by relations where these are the same."""
+    names = tuple(named(path) for path in paths)
+    if len(set(names)) == len(names):
+        return names
+    return tuple(" > ".join(step.relation.name for step in path) for path in paths)
+
+
 def path_between(layer: Layer, start: str, target: str, via: tuple[str, ...]) -> Path | None:
     """Return the one safe path, None where there is none. Several: RefusedError that names them."""
     if start == target and not via:
@@ -143,7 +151,7 @@ def path_between(layer: Layer, start: str, target: str, via: tuple[str, ...]) ->
     if len(exact) == 1:
         return exact[0]
     if len(paths) > 1:
-        options = tuple(named(path) for path in paths)
+        options = _distinguished(paths)
         raise RefusedError(
             Code.AMBIGUOUS_PATH,
             f"There are {len(paths)} ways from {start} to {target}: {'; '.join(options)}. They give different numbers.",
@@ -202,7 +210,7 @@ def bridged_path(layer: Layer, start: str, target: str, via: tuple[str, ...], *,
                 ):
                     found.append(path)
     if len(found) > 1:
-        options = tuple(named(path) for path in found)
+        options = _distinguished(found)
         raise RefusedError(
             Code.AMBIGUOUS_PATH,
             f"There are {len(found)} ways from {start} to {target}: {'; '.join(options)}.",
@@ -231,7 +239,7 @@ def many_side_path(layer: Layer, start: str, target: str, via: tuple[str, ...]) 
         [pair for pair in found if len(pair[0]) + len(pair[1]) == len(found[0][0]) + len(found[0][1])] if found else []
     )
     if len(shortest) > 1:
-        options = tuple(named((*before, *back)) for before, back in shortest)
+        options = _distinguished([(*before, *back) for before, back in shortest])
         raise RefusedError(
             Code.AMBIGUOUS_PATH,
             f"There are {len(options)} ways from {start} to {target}: {'; '.join(options)}.",

@@ -131,7 +131,10 @@ class Bridge:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """The row of the one side whose [valid_from, valid_to) holds the many side's `at`; other columns are equal."""
+    """The row of the one side whose [valid_from, valid_to) holds the many side's `at`; other columns are equal.
+
+    Without `at` it is the date of the rows that are counted: a table between that has none of its own takes theirs.
+    """
 
     at: str
     valid_from: str

@@ -81,6 +81,14 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
+class Asker:
+    """Who asks, and when: what `:user` and `:today` of a definition stand for."""
+
+    today: date
+    user: str
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """What is asked of a layer. `conditions` are SQL conditions over dataset.field; `named` are filters of the layer.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 from typing import Final
 
 from querybus.core.catalog import Catalog, Language
@@ -19,7 +18,7 @@ from querybus_semantic.formats.entries import Piece, layer_of
 from querybus_semantic.layer.definitions import Layer, Words
 from querybus_semantic.layer.labels import label_of
 from querybus_semantic.layer.refusal import Code, Refusal
-from querybus_semantic.layer.request import Request, request_of
+from querybus_semantic.layer.request import Asker, Request, request_of
 from querybus_translator.definitions.describe import labels_of, reading_of
 from querybus_translator.definitions.outcome import Asked, Several, Unread
 from querybus_translator.definitions.reader import read_change, read_request
@@ -74,22 +73,25 @@ def defined_of(pieces: Iterable[Piece], catalog: Catalog) -> Defined | None:
     return Defined(seen, catalog, stored_values(seen, catalog)) if seen.datasets else None
 
 
-def answer_metrics(query: MetricsQuery, defined: Defined, language: Language) -> ByDefinition | NotByDefinition:
+def answer_metrics(
+    query: MetricsQuery, defined: Defined, language: Language, asker: Asker
+) -> ByDefinition | NotByDefinition:
     """Return the answer to a request by name."""
     request = request_of(query)
-    return _compiled(request, defined.layer, defined, language) or NotByDefinition("", "Nothing is asked for.", ())
+    found = _compiled(request, defined.layer, defined, language, asker)
+    return found or NotByDefinition("", "Nothing is asked for.", ())
 
 
 def answer_question(
-    question: str, earlier: Sequence[str], defined: Defined, today: date, language: Language
+    question: str, earlier: Sequence[str], defined: Defined, asker: Asker, language: Language
 ) -> ByDefinition | NotByDefinition | None:
     """Return the answer to a question whose every word is covered by definitions; None where one is not.
 
     `earlier` are the questions of the thread before it, oldest first: a question without a figure changes the last one.
     """
-    asked = _read(question, defined, today)
+    asked = _read(question, defined, asker)
     if isinstance(asked, Unread) and not asked.words and earlier:
-        asked = _changed(question, earlier, defined, today)
+        asked = _changed(question, earlier, defined, asker)
     if isinstance(asked, Several):
         names = [_said(defined.layer, name, language) for name in asked.options]
         distinct = tuple(dict.fromkeys(names))[:OPTIONS_MAX]
@@ -101,7 +103,7 @@ def answer_question(
         )
     if isinstance(asked, Unread) or _wants_lines(question, asked):
         return None
-    return _compiled(asked.request, asked.layer, defined, language, question)
+    return _compiled(asked.request, asked.layer, defined, language, asker, question)
 
 
 def _wants_lines(question: str, asked: Asked) -> bool:
@@ -130,34 +132,34 @@ def _said(layer: Layer, name: str, language: Language) -> str:
     return f"{spoken_name(dataset)} {plain}"
 
 
-def _read(question: str, defined: Defined, today: date) -> Asked | Unread | Several:
-    asked = read_request(question, defined.layer, today, defined.places)
+def _read(question: str, defined: Defined, asker: Asker) -> Asked | Unread | Several:
+    asked = read_request(question, defined.layer, asker.today, defined.places)
     if not isinstance(asked, Asked):
         return asked
-    if isinstance(compile_request(asked.layer, asked.request, defined.catalog.dialect), Compiled):
+    if isinstance(compile_request(asked.layer, asked.request, defined.catalog.dialect, asker), Compiled):
         return asked
     # "By year" may mean a field that is called so, where the figure has no date of its own.
-    other = read_request(question, defined.layer, today, defined.places, dates_as_fields=True)
+    other = read_request(question, defined.layer, asker.today, defined.places, dates_as_fields=True)
     is_better = isinstance(other, Asked) and isinstance(
-        compile_request(other.layer, other.request, defined.catalog.dialect), Compiled
+        compile_request(other.layer, other.request, defined.catalog.dialect, asker), Compiled
     )
     return other if is_better else asked
 
 
-def _changed(question: str, earlier: Sequence[str], defined: Defined, today: date) -> Asked | Unread | Several:
+def _changed(question: str, earlier: Sequence[str], defined: Defined, asker: Asker) -> Asked | Unread | Several:
     before: Asked | None = None
     for text in earlier[-EARLIER_MAX:]:
-        found = _read(text, defined, today)
+        found = _read(text, defined, asker)
         if isinstance(found, Unread) and not found.words and before is not None:
-            found = read_change(text, before, today, defined.places)
+            found = read_change(text, before, asker.today, defined.places)
         before = found if isinstance(found, Asked) else None
-    return Unread(()) if before is None else read_change(question, before, today, defined.places)
+    return Unread(()) if before is None else read_change(question, before, asker.today, defined.places)
 
 
 def _compiled(
-    request: Request, layer: Layer, defined: Defined, language: Language, question: str = ""
+    request: Request, layer: Layer, defined: Defined, language: Language, asker: Asker, question: str = ""
 ) -> ByDefinition | NotByDefinition | None:
-    compiled = compile_request(layer, request, defined.catalog.dialect)
+    compiled = compile_request(layer, request, defined.catalog.dialect, asker)
     if isinstance(compiled, Compiled):
         return ByDefinition(
             compiled.sql,

@@ -15,6 +15,7 @@ from querybus_generator.linking.linker import Prepared
 from querybus_generator.ports import History
 from querybus_generator.steps.classify import unsettled
 from querybus_generator.subject import Subject, clarification, drafted_envelope, with_header
+from querybus_semantic.layer.request import Asker
 from querybus_translator.definitions.answer import (
     CONFIDENCE,
     ByDefinition,
@@ -35,7 +36,7 @@ async def answer_metrics_by_name(subject: Subject, body: Asked, _: History) -> R
     defined = subject.prepared.defined
     if defined is None:
         return Failure.of(FailureCode.MISSING_DATABASE_INFO, "nothing is defined for this connection")
-    found = await asyncio.to_thread(answer_metrics, body.metrics, defined, subject.envelope.language)
+    found = await asyncio.to_thread(answer_metrics, body.metrics, defined, subject.envelope.language, _asker(subject))
     if isinstance(found, NotByDefinition):
         return Failure.of(FailureCode.MISSING_DATABASE_INFO, found.detail)
     return _drafted(subject, found)
@@ -48,7 +49,7 @@ async def answer_by_definition(subject: Subject, _: Asked, __: History) -> Reach
         return subject
     earlier = earlier_questions(subject.turns)
     read = await asyncio.to_thread(
-        answer_question, without_picture(envelope.question), earlier, defined, subject.today, envelope.language
+        answer_question, without_picture(envelope.question), earlier, defined, _asker(subject), envelope.language
     )
     if read is None:
         return subject
@@ -56,6 +57,10 @@ async def answer_by_definition(subject: Subject, _: Asked, __: History) -> Reach
         return _drafted(subject, read)
     subject = with_header(subject, classification=envelope.classification or unsettled())
     return clarification(subject, Trigger.AMBIGUOUS_QUESTION, read.about, read.options)
+
+
+def _asker(subject: Subject) -> Asker:
+    return Asker(subject.today, subject.envelope.user)
 
 
 def instruction_lines(prepared: Prepared, question: str) -> list[str]:
