@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
+from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Language, Table
 from querybus_semantic.formats.entries import pieces_of
 from querybus_semantic.layer.request import Asker, Dimension, Filter, Op, Period
 from querybus_translator.definitions.answer import (
@@ -196,3 +196,65 @@ def test_drafts_and_hidden_tables_are_not_offered() -> None:
     defined = defined_of(pieces_of(SHOP), catalog)
     assert defined is not None
     assert answer_question("revenue by region", (), defined, ASKER, "en") is None
+
+
+@pytest.mark.parametrize(
+    ("question", "rows"),
+    [
+        ("freight outside East", [(12,)]),
+        ("freight except West", [(37,)]),
+        ("East以外的freight", [(12,)]),
+        ("除了East和West以外的freight", [(7,)]),
+        ("number of orders with pen", [(2,)]),
+        ("number of orders with pen and ink", [(1,)]),
+        ("number of orders with pen or ink", [(3,)]),
+        ("freight of orders without any pen", [(12,)]),
+        ("不含pen的orders数量", [(2,)]),
+        ("有多少orders？", [(4,)]),
+    ],
+)
+def test_what_is_left_out_and_what_something_holds_are_conditions(
+    question: str, rows: list[tuple[object, ...]]
+) -> None:
+    assert answered(question) == rows
+
+
+@pytest.mark.parametrize(
+    ("question", "language", "reading"),
+    [
+        ("freight outside East", "en", "Freight, without region East."),
+        ("number of orders with pen", "en", "Orders count, with product pen."),
+        ("East以外的freight", "zh", "Freight，不含region East。"),
+    ],
+)
+def test_a_condition_on_what_is_missing_is_read_back_in_words(question: str, language: Language, reading: str) -> None:
+    found = answer_question(question, (), shop(), ASKER, language)
+    assert isinstance(found, ByDefinition)
+    assert found.reading == reading
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "freight outside",
+        "freight without",
+        "freight except last month",
+        "含pen的orders和数量",
+        "freight with love",
+        "freight没有",
+    ],
+)
+def test_a_word_of_exclusion_without_a_value_behind_it_is_not_passed_over(question: str) -> None:
+    assert answer_question(question, (), shop(), ASKER, "en") is None
+
+
+def test_rows_of_a_noun_by_a_grouping_are_counted_and_a_list_is_not() -> None:
+    assert sorted(answered("orders by region"), key=str) == sorted([("East", 2), ("West", 1), (None, 1)], key=str)
+    assert answer_question("list orders by region", (), shop(), ASKER, "en") is None
+
+
+@pytest.mark.parametrize("question", ["按region的退款率", "各region的refund率"])
+def test_chinese_words_beside_english_names_are_one_figure(question: str) -> None:
+    found = read(question)
+    assert isinstance(found, Asked), found
+    assert found.request.metrics == ("refund_rate",)

@@ -157,17 +157,17 @@ def _on_many_side(context: Context, joins: Joins, home: str, item: Filter) -> ex
     """Return `key IN (rows of the many side that fit)`: a row counts once, however many of its rows fit."""
     layer = context.layer
     dataset, field = field_named(layer, item.field)
+    name = field.name if field is not None else item.field.rpartition(".")[2]
+    if path_between(layer, home, dataset, item.via) is not None:
+        # A row has one of them: that some row fits is that this one does. Nothing is asked by way of other rows.
+        op = Op.EQUAL if item.op is Op.SOME else Op.IS_NOT
+        return compared(joins.column(dataset, name, item.via), op, item.values, field, context.dialect)
     found = many_side_path(layer, home, dataset, item.via)
     if found is None:
-        if path_between(layer, home, dataset, item.via) is not None:
-            op = Op.EQUAL if item.op is Op.SOME else Op.IS_NOT
-            name = field.name if field is not None else item.field.rpartition(".")[2]
-            return compared(joins.column(dataset, name, item.via), op, item.values, field, context.dialect)
         raise why_no_path(layer, home, dataset)
     before, back = found
     relation = back[0].relation
     inner = Joins(layer, context.dialect, relation.many, prefix="x_")
-    name = field.name if field is not None else item.field.rpartition(".")[2]
     value = inner.at(back[1:], name)
     keys = [inner.own(column) for column in relation.many_columns]
     fits = compared(value, Op.IN if len(item.values) > 1 else Op.EQUAL, item.values, field, context.dialect)

@@ -138,6 +138,10 @@ def _read(question: str, defined: Defined, asker: Asker) -> Asked | Unread | Sev
         return asked
     if isinstance(compile_request(asked.layer, asked.request, defined.catalog.dialect, asker), Compiled):
         return asked
+    if asked.of_rows is not None and isinstance(
+        compile_request(asked.layer, asked.of_rows, defined.catalog.dialect, asker), Compiled
+    ):
+        return replace(asked, request=asked.of_rows)
     # "By year" may mean a field that is called so, where the figure has no date of its own.
     other = read_request(question, defined.layer, asker.today, defined.places, dates_as_fields=True)
     is_better = isinstance(other, Asked) and isinstance(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from calendar import month_name
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from typing import Final
 
@@ -130,7 +130,16 @@ def _condition(layer: Layer, item: Filter, language: Language) -> str:
     values = (" or " if language == "en" else "或").join(str(value) for value in item.values)
     if item.op in {Op.EQUAL, Op.IN, Op.IS}:
         return f"{said} {values}" if language == "en" else f"{said}为{values}"
-    return f"{said} {item.op.value} {values}"
+    how = _SAID.get((item.op, language))
+    return how.format(field=said, values=values) if how is not None else f"{said} {item.op.value} {values}"
+
+
+_SAID: Final[Mapping[tuple[Op, Language], str]] = {
+    (Op.NONE, "en"): "without {field} {values}",
+    (Op.NONE, "zh"): "不含{field} {values}",
+    (Op.SOME, "en"): "with {field} {values}",
+    (Op.SOME, "zh"): "含{field} {values}",
+}
 
 
 def _period(period: Period, language: Language) -> str:

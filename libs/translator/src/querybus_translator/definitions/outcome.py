@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
+from enum import Enum, auto
 
 from querybus.text.words import singular
 from querybus_semantic.layer.definitions import Grain, Input, Layer, Metric, Span
@@ -21,6 +22,8 @@ class Asked:
     layer: Layer
     request: Request
     used: tuple[str, ...]
+    of_rows: Request | None = None
+    """The same where "orders with fresh goods" cannot mean the order itself: orders some row of which is fresh."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,14 @@ class Several:
     options: tuple[str, ...]
 
 
+class Lead(Enum):
+    """How a value is spoken of by what stands before it."""
+
+    NONE = auto()
+    EXCLUDING = auto()
+    HAVING = auto()
+
+
 @dataclass(slots=True)
 class State:
     """What the words read so far say; changed while a question is read."""
@@ -45,6 +56,11 @@ class State:
     metrics: list[str] = field(default_factory=list[str])
     dimensions: list[Dimension] = field(default_factory=list[Dimension])
     values: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    excluded: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    held: list[tuple[str, str, bool]] = field(default_factory=list[tuple[str, str, bool]])
+    """Values that something must have: field, value, and whether it is another possibility ("or") for the one before."""
+    lead: Lead = Lead.NONE
+    last_values: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     named: list[str] = field(default_factory=list[str])
     roles: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
     places: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
@@ -64,6 +80,29 @@ class State:
     unread: list[str] = field(default_factory=list[str])
     several: Several | None = None
 
+    def note_value(self, name: str, value: str, joined: str) -> None:
+        """Note a value of a field, as what stands before it says."""
+        self.last_values = [*(self.last_values if joined in _LINKS else []), (name, value)]
+        if self.lead is Lead.EXCLUDING:
+            self.excluded.append((name, value))
+            return
+        if self.lead is Lead.HAVING:
+            self.held.append((name, value, joined in {"or", "或", "或者"}))
+        self.values.setdefault(name, []).append(value)
+
+    def exclude_last(self) -> None:
+        """Take the values just read for values that are left out: "East以外"."""
+        for name, value in self.last_values:
+            if (name, value) not in self.excluded:
+                self.excluded.append((name, value))
+                self.values[name].remove(value)
+                if not self.values[name]:
+                    del self.values[name]
+        self.last_values = []
+
+
+_LINKS = frozenset({"and", "or", ",", "、", "和", "与", "及", "或", "或者", "，"})
+
 
 def asked_of(layer: Layer, state: State) -> Asked | Unread:
     """Return the request that was read, or the words that make no sense in it."""
@@ -75,7 +114,7 @@ def asked_of(layer: Layer, state: State) -> Asked | Unread:
         number = min(timed)[1]
         dimensions[number] = replace(dimensions[number], via=(*dimensions[number].via, role))
     # "Where the area was A": a field that is named beside its value says nothing more than the value.
-    left = [name for name in state.ungrouped if name not in state.values]
+    left = [name for name in state.ungrouped if name not in state.values and name not in dict(state.excluded)]
     if left:
         return Unread(tuple(left))
     several = [name for name, codes in state.values.items() if len(codes) > 1]
@@ -91,18 +130,16 @@ def asked_of(layer: Layer, state: State) -> Asked | Unread:
         return Unread(("share",))
     if state.share:
         metrics = [_share(name, made) for name in metrics]
-    if state.compared is not None:
+    if state.compared is not None and not any(_is_change(layer.metric(name), state.compared) for name in metrics):
         metrics = [item for name in metrics for item in (name, _before(name, state.compared, made))]
     order = (Order(metrics[0], state.descending),) if state.descending is not None else ()
     if order and not dimensions:
         return Unread(("top",))
+    excluded = tuple(Filter(name, Op.NONE, (value,)) for name, value in dict.fromkeys(state.excluded))
     request = Request(
         metrics=tuple(metrics),
         dimensions=tuple(dimensions),
-        filters=tuple(
-            Filter(name, Op.IN if len(codes) > 1 else Op.EQUAL, tuple(dict.fromkeys(codes)))
-            for name, codes in state.values.items()
-        ),
+        filters=(*_equal(state.values), *excluded),
         named=tuple(dict.fromkeys(state.named)),
         period=Period(state.date, *state.period) if state.period is not None else None,
         order=order,
@@ -112,7 +149,32 @@ def asked_of(layer: Layer, state: State) -> Asked | Unread:
         and any((metric := layer.metric(name)) is not None and metric.fill_with is not None for name in state.metrics),
     )
     changed = replace(layer, metrics=made) if len(made) != len(layer.metrics) else layer
-    return Asked(changed, request, tuple(state.metrics))
+    of_rows = replace(request, filters=(*_of_rows(state), *excluded)) if state.held else None
+    return Asked(changed, request, tuple(state.metrics), of_rows)
+
+
+def _equal(values: Mapping[str, Sequence[str]]) -> tuple[Filter, ...]:
+    return tuple(
+        Filter(name, Op.IN if len(codes) > 1 else Op.EQUAL, tuple(dict.fromkeys(codes)))
+        for name, codes in values.items()
+    )
+
+
+def _of_rows(state: State) -> tuple[Filter, ...]:
+    """Return the filters where each value that something has may stand in another of its rows."""
+    groups: list[tuple[str, list[str]]] = []
+    for name, value, is_other in state.held:
+        if is_other and groups and groups[-1][0] == name:
+            groups[-1][1].append(value)
+        else:
+            groups.append((name, [value]))
+    plain = {name: codes for name, codes in state.values.items() if name not in dict(groups)}
+    return (*_equal(plain), *(Filter(name, Op.SOME, tuple(codes)) for name, codes in groups))
+
+
+def _is_change(metric: Metric | None, unit: Grain) -> bool:
+    """Whether a figure compares with the period before by itself: "amount and change to the month before"."""
+    return metric is not None and any(part.offset is not None and part.offset.unit is unit for part in metric.inputs)
 
 
 def _share(name: str, made: dict[str, Metric]) -> str:

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, timedelta
-from typing import Any, Final
-from weakref import WeakKeyDictionary
+from typing import Final
 
-from querybus.text.synonyms import link_words
 from querybus_semantic.layer.definitions import Grain, Layer
 from querybus_semantic.layer.request import OWN_DATE, Dimension
+from querybus_translator.definitions.chinese_names import cut, translated
 from querybus_translator.definitions.dates import fiscal_year_at, month_after, period_at
+from querybus_translator.definitions.held_values import LINKING, is_value, led, stored_value
+from querybus_translator.definitions.meanings import COUNT_WORDS, chosen_of, is_asked_for, is_counted, take
 from querybus_translator.definitions.outcome import (
     Asked,
+    Lead,
     Several,
     State,
     Unread,
@@ -22,20 +24,17 @@ from querybus_translator.definitions.outcome import (
     kept_apart,
     shown_by,
 )
+from querybus_translator.definitions.places import longest_at, norm_at, phrase_at
 from querybus_translator.definitions.vocabulary import (
     BARE_NOUN,
     PHRASE_WORDS_MAX,
-    Meaning,
     Sort,
     Vocabulary,
-    one_side,
-    phrase_of,
     vocabulary_of,
 )
-from querybus_translator.definitions.words import Phrases, question_words
+from querybus_translator.definitions.words import question_words
 from querybus_translator.language.lexicon import lexicon
 from querybus_translator.language.periods import chinese_number
-from querybus_translator.language.segment import segment
 from querybus_translator.language.tokens import Token, TokenKind, tokenize
 
 LIMIT_MAX: Final = 1_000
@@ -50,17 +49,25 @@ def read_request(
     the whole question unread: nothing is guessed and nothing is passed over.
     """
     vocabulary = vocabulary_of(layer)
-    tokens = _cut(tokenize(question.replace("_", " ")), vocabulary)
+    tokens = cut(tokenize(question.replace("_", " ")), vocabulary)
     state = State()
     _read(tokens, layer, today, vocabulary, values, state, dates_as_fields=dates_as_fields)
     if state.metrics:
         state.metrics += [name for name in state.nouns if name not in state.metrics]
+    if not state.metrics and len(state.nouns) == 1 and state.dimensions and tokens[0].norm not in _LISTED:
+        # "Tickets by team", and not "list tickets by team": how many there are of each.
+        state.metrics = list(state.nouns)
     if not state.metrics:
         return Unread(())
     if state.unread:
         return Unread(tuple(state.unread))
     # Only of a question that is about figures, and read to the end, is it asked which of several is meant.
     return state.several or asked_of(layer, state)
+
+
+_LISTED: Final = frozenset(
+    {"show", "list", "give", "display", "find", "get", "which", "please", "列出", "显示", "请", "给我"}
+)
 
 
 def read_change(question: str, before: Asked, today: date, values: Values | None = None) -> Asked | Unread | Several:
@@ -72,7 +79,7 @@ def read_change(question: str, before: Asked, today: date, values: Values | None
     vocabulary = vocabulary_of(layer)
     state = State()
     _read(
-        _cut(tokenize(question.replace("_", " ")), vocabulary),
+        cut(tokenize(question.replace("_", " ")), vocabulary),
         layer,
         today,
         vocabulary,
@@ -111,39 +118,6 @@ def read_change(question: str, before: Asked, today: date, values: Values | None
     )
 
 
-def _cut(tokens: Sequence[Token], vocabulary: Vocabulary) -> list[Token]:
-    """Cut Chinese runs into the pieces that are known; an unknown piece stays one token."""
-    known = question_words().han | vocabulary.han | _translatable(vocabulary)
-    length = max((len(word) for word in known), default=1)
-    result: list[Token] = []
-    for token in tokens:
-        if token.kind is not TokenKind.HAN:
-            result.append(token)
-            continue
-        result += [Token(text, text, text, TokenKind.HAN) for text, _ in segment(token.text, known, length)]
-    return result
-
-
-_TRANSLATABLE: WeakKeyDictionary[Vocabulary, frozenset[str]] = WeakKeyDictionary()
-
-
-def _translatable(vocabulary: Vocabulary) -> frozenset[str]:
-    """Return the Chinese words for which an English one is a phrase of the vocabulary."""
-    known = _TRANSLATABLE.get(vocabulary)
-    if known is None:
-        known = frozenset(
-            word
-            for word, others in link_words().items()
-            if not word.isascii() and any(phrase_of(other) in vocabulary.phrases for other in others)
-        )
-        _TRANSLATABLE[vocabulary] = known
-    return known
-
-
-def _phrase(tokens: Sequence[Token], start: int, length: int) -> tuple[str, ...]:
-    return tuple(token.base for token in tokens[start : start + length])
-
-
 def _read(
     tokens: Sequence[Token],
     layer: Layer,
@@ -157,8 +131,15 @@ def _read(
     place, grouping, just_opened = 0, False, False
     while place < len(tokens):
         token = tokens[place]
+        if (
+            state.lead is not Lead.NONE
+            and token.norm not in LINKING
+            and not is_value(tokens, place, vocabulary, values)
+        ):
+            state.lead = Lead.NONE
         taken = (
             _fixed(tokens, place)
+            or led(tokens, place, vocabulary, values, state)
             or _compared(tokens, place, state)
             or (0 if just_opened else _period(tokens, place, today, layer, vocabulary, state))
             or _ranked_noun(tokens, place, layer, vocabulary, state)
@@ -166,20 +147,21 @@ def _read(
             or (0 if dates_as_fields else _grain(tokens, place, vocabulary, state, grouping=grouping))
             or _meaning(tokens, place, layer, vocabulary, state, grouping=grouping)
             or _small(tokens, place, state)
-            or _stored_value(tokens, place, values, state)
+            or stored_value(tokens, place, values, state)
         )
         if taken:
             place += taken
             just_opened = False
             continue
-        opened = _longest(tokens, place, question_words().grouping)
+        opened = longest_at(tokens, place, question_words().grouping)
         if opened:
             grouping = just_opened = True
             place += opened
             continue
         state.is_split = state.is_split or token.norm in {"各", "各有", "each", "分别", "respectively"}
+        is_second_figure = token.norm in COUNT_WORDS and place > 0 and tokens[place - 1].norm in _LISTING
         if token.kind is not TokenKind.MARK and (
-            token.norm not in question_words().glue or token.norm in question_words().weighty
+            token.norm not in question_words().glue or token.norm in question_words().weighty or is_second_figure
         ):
             state.unread.append(token.text)
         elif token.norm not in _JOINING:
@@ -201,33 +183,24 @@ def _fixed(tokens: Sequence[Token], place: int) -> int:
     return 2 if norms == ["calendar", "year"] and following.isdecimal() else 0
 
 
-def _longest(tokens: Sequence[Token], place: int, known: Phrases[Any]) -> int:
-    if tokens[place].base not in known.firsts:
-        return 0
-    for length in range(min(known.words_max, len(tokens) - place), 0, -1):
-        if _phrase(tokens, place, length) in known.meanings:
-            return length
-    return 0
-
-
 def _compared(tokens: Sequence[Token], place: int, state: State) -> int:
-    length = _longest(tokens, place, question_words().compared)
+    length = longest_at(tokens, place, question_words().compared)
     if length:
-        state.compared = question_words().compared.meanings[_phrase(tokens, place, length)]
+        state.compared = question_words().compared.meanings[phrase_at(tokens, place, length)]
     return length
 
 
 def _small(tokens: Sequence[Token], place: int, state: State) -> int:
     words = question_words()
-    length = _longest(tokens, place, words.share)
+    length = longest_at(tokens, place, words.share)
     if length:
         state.share = True
         return length
-    length = _longest(tokens, place, words.closing)
+    length = longest_at(tokens, place, words.closing)
     if length:
         state.closing = True
         return length
-    length = _longest(tokens, place, words.trend)
+    length = longest_at(tokens, place, words.trend)
     if length:
         if not any(item.grain for item in state.dimensions):
             state.dimensions.append(Dimension(OWN_DATE, Grain.MONTH))
@@ -236,10 +209,10 @@ def _small(tokens: Sequence[Token], place: int, state: State) -> int:
 
 
 def _grain(tokens: Sequence[Token], place: int, vocabulary: Vocabulary, state: State, *, grouping: bool) -> int:
-    length = _longest(tokens, place, question_words().grains)
+    length = longest_at(tokens, place, question_words().grains)
     if not length:
         return 0
-    named = tuple(question_words().grains.meanings[_phrase(tokens, place, length)].value.split("_"))
+    named = tuple(question_words().grains.meanings[phrase_at(tokens, place, length)].value.split("_"))
     if len(named) > 1 and _names_field(vocabulary, named):
         if not grouping:
             return 0
@@ -252,7 +225,7 @@ def _grain(tokens: Sequence[Token], place: int, vocabulary: Vocabulary, state: S
     if not grouping and not alone:
         return 0
     state.dimension_ends = place + length
-    grain = question_words().grains.meanings[_phrase(tokens, place, length)]
+    grain = question_words().grains.meanings[phrase_at(tokens, place, length)]
     if not any(item.grain is grain for item in state.dimensions):
         state.dimensions.append(Dimension(OWN_DATE, grain))
         state.places.append((place, len(state.dimensions) - 1))
@@ -264,7 +237,7 @@ def _ranked_noun(tokens: Sequence[Token], place: int, layer: Layer, vocabulary: 
     if state.ranked_at != place or tokens[place].base not in vocabulary.firsts:
         return 0
     for length in range(min(PHRASE_WORDS_MAX, len(tokens) - place), 0, -1):
-        for one in vocabulary.phrases.get(_phrase(tokens, place, length), ()):
+        for one in vocabulary.phrases.get(phrase_at(tokens, place, length), ()):
             key = (
                 one.name if one.sort is Sort.FIELD else shown_by(layer, one.name) if one.sort is Sort.DATASET else None
             )
@@ -305,7 +278,7 @@ def _period(
     tokens: Sequence[Token], place: int, today: date, layer: Layer, vocabulary: Vocabulary, state: State
 ) -> int:
     named = vocabulary.phrases.get(("fiscal", "year"), [])
-    texts = _phrase(tokens, place, 3)
+    texts = phrase_at(tokens, place, 3)
     english = texts[:2] == ("fiscal", "year") and texts[2:] and texts[2].isdecimal()
     chinese = texts[:1] and texts[0].isdecimal() and texts[1:2] == ("财年",)
     if (english or chinese) and any(one.sort is Sort.FIELD for one in named):
@@ -341,13 +314,25 @@ def _meaning(
     tokens: Sequence[Token], place: int, layer: Layer, vocabulary: Vocabulary, state: State, *, grouping: bool
 ) -> int:
     words_max = PHRASE_WORDS_MAX if tokens[place].base in vocabulary.firsts else 0
+    plain = next(
+        (
+            n
+            for n in range(min(words_max, len(tokens) - place), 0, -1)
+            if phrase_at(tokens, place, n) in vocabulary.phrases
+        ),
+        0,
+    )
+    # "refund率" is one figure, of which "refund" is another.
+    longer = translated(tokens, place, layer, vocabulary, state, grouping=grouping, longer_than=plain) if plain else 0
+    if longer:
+        return longer
     for length in range(min(words_max, len(tokens) - place), 0, -1):
-        meanings = vocabulary.phrases.get(_phrase(tokens, place, length))
+        meanings = vocabulary.phrases.get(phrase_at(tokens, place, length))
         if not meanings:
             continue
         owner = place > 0 and tokens[place - 1].norm in {"of", "the"} and 0 <= place - state.dimension_ends <= 2
         ranks = state.limit is not None and not state.metrics
-        chosen = _chosen(meanings, layer, grouping=grouping and not ranks, owner=owner)
+        chosen = chosen_of(meanings, layer, grouping=grouping and not ranks, owner=owner)
         if isinstance(chosen, Several):
             state.several = state.several or replace(
                 chosen, about=" ".join(token.text for token in tokens[place : place + length])
@@ -355,133 +340,21 @@ def _meaning(
             return length
         if chosen is None:
             continue
-        if chosen.sort is Sort.METRIC and chosen.rank == BARE_NOUN and not _is_asked_for(tokens, place, length):
+        if chosen.sort is Sort.METRIC and chosen.rank == BARE_NOUN and not is_asked_for(tokens, place, length):
             chosen = next((one for one in meanings if one.sort is Sort.DATASET), chosen)
-        if not _take(
+        elif chosen.sort is Sort.METRIC and is_counted(tokens, place, length):
+            chosen = replace(chosen, rank=1)
+        if not take(
             chosen,
             place,
             layer,
             state,
             grouping=grouping,
             joined=tokens[place - 1].norm if place else "",
-            following=_norm(tokens, place + length),
+            following=norm_at(tokens, place + length),
         ):
             continue
         if grouping and chosen.sort in {Sort.FIELD, Sort.DATASET}:
             state.dimension_ends = place + length
         return length
-    return _translated(tokens, place, layer, vocabulary, state, grouping=grouping)
-
-
-def _translated(
-    tokens: Sequence[Token], place: int, layer: Layer, vocabulary: Vocabulary, state: State, *, grouping: bool
-) -> int:
-    """Take a Chinese word for the one metric or field that an English word for it names."""
-    if tokens[place].kind is not TokenKind.HAN or tokens[place].norm in question_words().glue:
-        return 0
-    found = {
-        one
-        for other in link_words().get(tokens[place].norm, ())
-        for one in vocabulary.phrases.get(phrase_of(other), ())
-        if one.sort is (Sort.FIELD if grouping else Sort.METRIC) and one.rank < BARE_NOUN
-    }
-    if len({one.name for one in found}) != 1:
-        return 0
-    return int(_take(next(iter(found)), place, layer, state, grouping=grouping, joined="", following=""))
-
-
-def _norm(tokens: Sequence[Token], place: int) -> str:
-    return tokens[place].norm if place < len(tokens) else ""
-
-
-def _is_asked_for(tokens: Sequence[Token], place: int, length: int) -> bool:
-    """Whether a bare noun at this place is a figure that is asked for ("revenue and customers"), not whose figure it is."""
-    if _norm(tokens, place + length) in {"数", "数量", "个数", "总数"}:
-        return True
-    last = tokens[place + length - 1]
-    if last.kind is TokenKind.WORD and last.norm == last.base:
-        return False
-    before = next((token.norm for token in reversed(tokens[:place]) if token.norm not in {"the", "all", "our"}), "")
-    return before in {"", "and", ",", "、", "和", "与", "及", "，"}
-
-
-def _chosen(meanings: Sequence[Meaning], layer: Layer, *, grouping: bool, owner: bool) -> Meaning | Several | None:
-    """Return the meaning that fits the place: after "by" a field, elsewhere a metric, value or filter before a field.
-
-    `owner`: after "region of" only whose region it is can follow.
-    """
-    order = (
-        (Sort.ROLE, Sort.DATASET)
-        if owner
-        else (Sort.FIELD, Sort.ROLE, Sort.DATASET, Sort.METRIC, Sort.VALUE, Sort.FILTER)
-        if grouping
-        else (Sort.METRIC, Sort.FILTER, Sort.VALUE, Sort.ROLE, Sort.DATE, Sort.FIELD, Sort.DATASET)
-    )
-    for sort in order:
-        found = [one for one in meanings if one.sort is sort]
-        if not found:
-            continue
-        nearest = [one for one in found if one.rank == min(other.rank for other in found)]
-        if sort is Sort.FIELD:
-            nearest = one_side(nearest, layer) or nearest
-        if len({(one.name, one.value) for one in nearest}) > 1:
-            return Several("", tuple(sorted(one.name for one in nearest)))
-        return nearest[0]
-    return None
-
-
-def _take(
-    chosen: Meaning, place: int, layer: Layer, state: State, *, grouping: bool, joined: str, following: str
-) -> bool:
-    """Note a meaning; False where it has none at this place."""
-    if chosen.sort is Sort.DATASET:
-        if not grouping:
-            # "Revenue of customers": whose figure it is changes nothing; a noun by itself may mean anything.
-            return joined in {"of", "all", "the", "for", "in", "from", "our", "在"} or following == "的"
-        key = shown_by(layer, chosen.name) if joined not in {"per", "每", "每个"} else None
-        if key is None:
-            return False
-        chosen = Meaning(Sort.FIELD, key)
-        state.dimensions += kept_apart(layer, key) if all(item.field != key for item in state.dimensions) else []
-    if chosen.sort is Sort.FIELD and not grouping:
-        state.ungrouped.append(chosen.name)
-        return True
-    if chosen.sort is Sort.FIELD and state.dimension_ends == place:
-        # Two nouns in a row are one thing that has no definition, not two groupings.
-        return False
-    if chosen.sort is Sort.DATE:
-        state.date = chosen.name
-    elif chosen.sort is Sort.METRIC:
-        if (state.metrics or state.nouns) and not state.is_joined:
-            # "Order amount", 订单金额: two nouns that nothing joins are one thing, and it has no definition.
-            return False
-        state.is_joined = False
-        kept = state.nouns if chosen.rank == BARE_NOUN else state.metrics
-        if chosen.name not in kept:
-            kept.append(chosen.name)
-    elif chosen.sort is Sort.FIELD:
-        if all(item.field != chosen.name for item in state.dimensions):
-            state.dimensions.append(Dimension(chosen.name))
-            state.places.append((place, len(state.dimensions) - 1))
-    elif chosen.sort is Sort.VALUE:
-        state.values.setdefault(chosen.name, []).append(chosen.value)
-    elif chosen.sort is Sort.FILTER:
-        state.named.append(chosen.name)
-    elif chosen.sort is Sort.ROLE:
-        state.roles.append((place, chosen.name))
-    return True
-
-
-def _stored_value(tokens: Sequence[Token], place: int, values: Values | None, state: State) -> int:
-    if values is None or tokens[place].kind is TokenKind.MARK or tokens[place].norm in question_words().glue:
-        return 0
-    for length in range(min(4, len(tokens) - place), 0, -1):
-        pieces = [token.text for token in tokens[place : place + length]]
-        text = " ".join(pieces)
-        found = values(text) or values("".join(pieces))
-        if found:
-            if len({name for name, _ in found}) > 1:
-                state.several = state.several or Several(text, tuple(sorted({name for name, _ in found})))
-            state.values.setdefault(found[0][0], []).append(found[0][1])
-            return length
-    return 0
+    return translated(tokens, place, layer, vocabulary, state, grouping=grouping)

@@ -50,10 +50,15 @@ Phrase = tuple[str, ...]
 
 @dataclass(eq=False)
 class Vocabulary:
-    """All phrases of a layer, the words that one begins with; `han` are the Chinese pieces that runs are cut into."""
+    """All phrases of a layer, the words that one begins with; `han` are the Chinese pieces that runs are cut into.
+
+    `turned` are metrics by the words of their names in any order, which is how another language may put them.
+    """
 
     phrases: dict[Phrase, list[Meaning]] = field(default_factory=dict[Phrase, list[Meaning]])
     firsts: set[str] = field(default_factory=set[str])
+    words: set[str] = field(default_factory=set[str])
+    turned: dict[frozenset[str], list[Meaning]] = field(default_factory=dict[frozenset[str], list[Meaning]])
     han: set[str] = field(default_factory=set[str])
 
     def add(self, phrase: Phrase, meaning: Meaning) -> None:
@@ -68,6 +73,9 @@ class Vocabulary:
             known.remove(one)
         known.append(meaning)
         self.firsts.add(phrase[0])
+        self.words.update(phrase)
+        if len(phrase) > 1 and meaning.sort is Sort.METRIC:
+            self.turned.setdefault(frozenset(phrase), []).append(meaning)
         self.han.update(word for word in phrase if not word.isascii())
 
 

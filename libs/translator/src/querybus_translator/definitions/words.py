@@ -37,6 +37,10 @@ class QuestionWords:
     trend: Phrases[None]
     descending: frozenset[str]
     ascending: frozenset[str]
+    statistics: Mapping[str, tuple[str, ...]]
+    excluding: Phrases[None]
+    having: Phrases[None]
+    excluded_behind: frozenset[str]
     han: frozenset[str]
 
 
@@ -47,7 +51,9 @@ def question_words() -> QuestionWords:
     grains = {phrase_of(text): Grain(name) for language in read["grains"].values() for text, name in language.items()}
     compared = {phrase_of(text): Grain(row["unit"]) for row in read["compared"] for text in (*row["en"], *row["zh"])}
     ranking, share, closing, trend = read["ranking"], read["share"], read["closing"], read["trend"]
+    excluding, having = read["excluding"], read["having"]
     chinese = [
+        *excluding["zh"], *excluding["behind_zh"], *having["zh"],
         *read["glue_zh"], *read["grouping_zh"], *read["grains"]["zh"], *share["zh"], *closing["zh"], *trend["zh"],
         *ranking["descending_zh"], *ranking["ascending_zh"], *(text for row in read["compared"] for text in row["zh"]),
     ]  # fmt: skip
@@ -62,6 +68,10 @@ def question_words() -> QuestionWords:
         trend=_plain(*trend["en"], *trend["zh"]),
         descending=frozenset((*ranking["descending_en"], *ranking["descending_zh"])),
         ascending=frozenset((*ranking["ascending_en"], *ranking["ascending_zh"])),
+        statistics={word: tuple(others.split()) for word, others in read["statistics_zh"].items()},
+        excluding=_plain(*excluding["en"], *excluding["zh"]),
+        having=_plain(*having["en"], *having["zh"]),
+        excluded_behind=frozenset(excluding["behind_zh"]),
         han=frozenset((*chinese, *time_words(), "至", "到", "前", "财", "本", "今年以来", "以来")),
     )
 
