@@ -1,7 +1,7 @@
-"""A whole stack of processes with a scripted model in a process of its own, and callers at its bus API.
+"""A whole stack of processes with a scripted model in a process of its own, and callers at its bus and its HTTP API.
 
 The services, their settings and the bus are those of `querybus up`; sync `always`, tracing at its default of 1 %. What
-is set apart: slots and the tenant's rate, because one tenant's callers stand for many.
+is set apart: slots and the tenant's rate, because one tenant's callers stand for many; `as_shipped` sets nothing apart.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+import aiohttp
 from process_group import ProcessGroup, cpu_seconds, memory_mb, with_children
 
 from querybus.bus.admin.embedded_server import EmbeddedNats
@@ -71,6 +72,9 @@ class StackUnderLoad:
         self._bus = EmbeddedNats([TENANT])
         self._model_port = free_ports(1)[0]
         self._connected: Any = None
+        self._api_port = free_ports(1)[0]
+        self._session: aiohttp.ClientSession | None = None
+        self._is_shipped = False
 
     @property
     def base_url(self) -> str:
@@ -111,6 +115,29 @@ class StackUnderLoad:
         if outcome := reply.get("outcome"):
             return outcome if outcome == "answered" else f"{outcome} ({reply.get('code')})"
         return f"refused: {reply['code']}" if reply.get("code") else "accepted, no answer yet"
+
+    async def ask_over_http(self, number: int) -> str:
+        """Ask at the HTTP API, on connections that stay open; return the outcome, or why there is none."""
+        assert self._session is not None
+        request = {"question": question(number), "connection": DEMO}
+        headers = {"Prefer": f"wait={WAIT_SECONDS}"}
+        try:
+            async with self._session.post("/v1/queries", json=request, headers=headers) as response:
+                reply = json.loads(await response.read())
+        except aiohttp.ClientError as error:
+            return f"no reply: {type(error).__name__}"
+        if response.status >= 400:
+            return f"refused: {reply.get('code')}"
+        answer = reply.get("answer")
+        if answer is None:
+            return "accepted, no answer yet"
+        return answer["outcome"] if answer["outcome"] == "answered" else f"{answer['outcome']} ({answer.get('code')})"
+
+    async def as_shipped(self) -> None:
+        """Run one replica of every service from now on, with the settings that a newcomer has."""
+        self._is_shipped = True
+        await self._group.stop(*self._group.names("service-"))
+        await self._run(dict.fromkeys(SERVICES, 1), {})
 
     async def sizes(self) -> list[tuple[str, int]]:
         """Return the events of one query and their bytes."""
@@ -181,6 +208,12 @@ class StackUnderLoad:
         outsider = OUTSIDERS["analyst"]
         self._connected = BusClient.connected(self._bus.url, outsider, keys[outsider.credential])
         self.client = await self._connected.__aenter__()
+        self._session = aiohttp.ClientSession(
+            f"http://127.0.0.1:{self._api_port}",
+            headers={"Authorization": f"Bearer {keys[outsider.credential]}"},
+            connector=aiohttp.TCPConnector(limit=0),
+            timeout=aiohttp.ClientTimeout(total=WAIT_SECONDS + 5),
+        )
         outcome = await self.ask(FIRST_NUMBER)
         if outcome != "answered":
             raise RuntimeError(f"the stack does not answer its first question: {outcome}")
@@ -189,20 +222,20 @@ class StackUnderLoad:
         await self.delay_model(0)
 
     async def _run(self, counts: Mapping[StageName, int], settings: Settings) -> None:
-        shared = {"slots": SLOTS, "log_level": "error"}
+        shared: dict[str, Any] = {"log_level": "error"} | ({} if self._is_shipped else {"slots": SLOTS})
         own: dict[StageName, dict[str, Any]] = {count: {**shared, **settings} for count in counts}
         for item in (StageName.GENERATOR, StageName.RECOVERY):
             own.setdefault(item, {})["llm_base_url"] = self.base_url
-        own[StageName.GATEWAY] = {
-            "rate_per_second": float(MANY),
-            "in_flight_max": 4 * SLOTS,
-            **own.get(StageName.GATEWAY, {}),
-        }
+        if not self._is_shipped:
+            limits = {"rate_per_second": float(MANY), "in_flight_max": 4 * SLOTS}
+            own[StageName.GATEWAY] = limits | own.get(StageName.GATEWAY, {})
         plan = StackPlan(connections_file=self._directory / "connections.yaml", extra=own)
         names = [(service, number) for service, count in counts.items() for number in range(1, count + 1)]
         addresses: list[str] = []
         for (service, number), port in zip(names, free_ports(len(names)), strict=True):
             environment = environment_of(service, self._bus, plan) | {"QUERYBUS_HTTP_PORT": str(port)}
+            if service is StageName.GATEWAY and number == 1:
+                environment |= {"QUERYBUS_API_PORT": str(self._api_port)}
             await self._group.start(
                 f"service-{service}-{number}", [sys.executable, "-m", f"querybus_{service}"], environment
             )
@@ -213,6 +246,8 @@ class StackUnderLoad:
                     await asyncio.sleep(0.1)
 
     async def _close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
         if self._connected is not None:
             await self._connected.__aexit__(None, None, None)
         await self._group.stop(*self._group.names("service-"), *self._group.names("model"))

@@ -13,10 +13,10 @@ from nats.js import JetStreamContext
 from querybus.bus.connection import Connected
 from querybus.bus.log.journal import Entry, Journal
 from querybus.bus.log.publish import (
-    BusTrouble,
     Published,
     publish_event,
     publish_message,
+    send,
 )
 from querybus.bus.log.sign import Signer
 from querybus.bus.ports import Incoming
@@ -100,10 +100,7 @@ class NatsBus:
         )
 
     async def announce(self, subject: str, data: bytes) -> None:
-        try:
-            await self._holder.connection.publish(subject, data)
-        except nats.errors.Error as error:
-            raise BusTrouble(type(error).__name__) from error
+        await send(self._holder.connection, subject, data)
 
 
 def _header(text: str) -> str:

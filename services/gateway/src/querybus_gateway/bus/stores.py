@@ -7,19 +7,17 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-import nats.errors
 from pydantic_core import to_json
 
 from querybus.bus.connection import Connected
 from querybus.bus.log.journal import Entry
 from querybus.bus.log.publish import (
-    BusTrouble,
     FenceLost,
     Published,
-    TooLarge,
     address_of,
     publish_event,
     publish_message,
+    send,
 )
 from querybus.bus.log.query_threads import claim
 from querybus.bus.log.stream_reads import last, unsettled_of
@@ -137,25 +135,18 @@ class PublishedAnswers:
         subject = answer_subject(
             token(envelope.tenant), token(envelope.user), envelope.audience, token(envelope.query_id)
         )
-        await self._send(subject, answer_bytes(envelope))
+        await send(self._holder.connection, subject, answer_bytes(envelope))
 
     async def refuse(
         self, tenant: str, user: str, audience: Audience, about: str, problem: Problem, correlation_id: str
     ) -> None:
         identity = derived_id("refusal", tenant, user, about)
         body = problem.body(instance="submit", trace_id="0" * 32)
-        await self._send(
+        await send(
+            self._holder.connection,
             answer_subject(token(tenant), token(user), audience, token(identity)),
             to_json({**body, "id": identity, "status": "refused", "correlation_id": correlation_id}),
         )
-
-    async def _send(self, subject: str, data: bytes) -> None:
-        try:
-            await self._holder.connection.publish(subject, data)
-        except nats.errors.MaxPayloadError:
-            raise TooLarge(f"an answer of {len(data)} bytes") from None
-        except nats.errors.Error as error:
-            raise BusTrouble(f"answer not sent: {type(error).__name__}") from error
 
 
 class SubmitQueue:

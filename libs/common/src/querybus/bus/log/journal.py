@@ -102,8 +102,11 @@ class Journal:
 
     async def first(self, address: EventAddress) -> Envelope[Any] | None:
         """Return the event that the address's query began with. BusTrouble, Undecodable."""
-        entries = await self._last_of([replace(address, event=event).subject for event in FIRST_EVENTS])
-        return entries[0].envelope() if entries else None
+        for event in FIRST_EVENTS:
+            entry = await self._last_on(replace(address, event=event).subject)
+            if entry is not None:
+                return entry.envelope()
+        return None
 
     async def query_in_full(self, tenant: str, query: str, thread: str) -> tuple[Entry, ...]:
         """Return the same as the stream's leader has it, for what is decided once and for all.
@@ -221,6 +224,23 @@ class Journal:
         return (
             None if where is None else Entry(sequence, where, raw.headers or {}, raw.data or b"", _epoch_ms(raw.time))
         )
+
+    async def _last_on(self, subject: str) -> Entry | None:
+        """Return the last message of one subject: one request and one reply, without a subscription of its own."""
+        request = json.dumps({"last_by_subj": subject}).encode()
+        try:
+            reply = await self._holder.connection.request(
+                f"$JS.API.DIRECT.GET.{EVENTS}", request, timeout=READ_SECONDS_MAX
+            )
+        except (nats.errors.Error, TimeoutError) as error:
+            raise BusTrouble(f"log not read: {type(error).__name__}") from error
+        headers = reply.headers or {}
+        status = headers.get("Status")
+        if status is None or reply.data:
+            return entry_of(headers, reply.data)
+        if status == "404":
+            return None
+        raise BusTrouble(f"log not read: {status} {headers.get('Description', '')}")
 
     async def _last_of(self, filters: Sequence[str], until_sequence: int = 0) -> tuple[Entry, ...]:
         """Return the last message of each subject that a filter matches, in order of sequence."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import nats.errors
+from nats.aio.client import Client
 from nats.js import JetStreamContext
 from nats.js.api import PubAck, RawStreamMsg
 from nats.js.errors import APIError, BadRequestError, NoStreamResponseError, NotFoundError
@@ -169,6 +170,16 @@ async def publish_message(
     ack, retried = await _send(js, subject, data, wire, until_ms=until_ms, clock=clock)
     # After an unanswered try the copy that is there is most likely this call's own.
     return retried or not ack.duplicate
+
+
+async def send(connection: Client, subject: str, data: bytes) -> None:
+    """Send a message that no stream keeps to whoever listens. Raises BusTrouble, TooLarge."""
+    try:
+        await connection.publish(subject, data)
+    except nats.errors.MaxPayloadError:
+        raise TooLarge(f"{len(data)} bytes on {subject}") from None
+    except nats.errors.Error as error:
+        raise BusTrouble(f"not sent: {_named(error)}") from error
 
 
 async def last_message(js: JetStreamContext, subject: str) -> RawStreamMsg | None:
