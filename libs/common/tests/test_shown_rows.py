@@ -22,6 +22,8 @@ from querybus.text.rows.shown_rows import shown_rows
         ("month", "text", ["2025-02"], ["Feb 2025"]),
         ("month", "text", ["2025-02", "spring"], ["2025-02", "spring"]),
         ("month", "text", ["2025-13"], ["2025-13"]),
+        ("quarter", "date", ["2025-01-01", "2025-04-01", None], ["Q1 2025", "Q2 2025", ""]),
+        ("quarter", "date", ["2025-01-01", "2025-02-01"], ["2025-01-01", "2025-02-01"]),
         ("ordered", "datetime", ["2025-01-02T00:00:00", "2025-01-02T10:30:00"], ["2025-01-02", "2025-01-02 10:30:00"]),
         ("Balance", "number", ["12345678901234567.89"], ["12345678901234567.89"]),
         ("Rows", "number", [1e18, float("nan")], ["1e+18", "nan"]),
@@ -34,6 +36,7 @@ def test_a_column_is_written_as_people_read_it(label: str, kind: str, cells: lis
 
 def test_months_have_their_name_in_the_readers_language() -> None:
     assert shown_rows([{"label": "\u6708\u4efd", "kind": "date"}], [["2025-11-01"]], "zh") == [["2025\u5e7411\u6708"]]
+    assert shown_rows([{"label": "季度", "kind": "date"}], [["2025-10-01"]], "zh") == [["2025年第4季度"]]
 
 
 def test_no_columns_have_no_rows() -> None:

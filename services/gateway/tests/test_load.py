@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from querybus_gateway.lifecycle.load import BUSY_MIN, Load
+from querybus_gateway.lifecycle.load import BURST_MAX, BUSY_MIN, Load
 
 DEADLINE_MS = 60_000
 
@@ -84,6 +84,17 @@ def test_a_burst_after_quiet_is_taken() -> None:
     service = Service(per_second=50)
     run(service, 1, 30)
     assert [service.offer() for _ in range(150)] == [None] * 150
+
+
+def test_a_flood_out_of_nowhere_is_bounded_before_the_rate_is_known() -> None:
+    service = Service(per_second=50)
+    run(service, 1, 30)
+    waits = [service.offer() for _ in range(1_000)]
+    assert service.accepted < BURST_MAX + 40
+    assert set(waits) == {None, 1}
+    for _ in range(600):
+        service.step()
+    assert max(service.waits) < 5_000
 
 
 def test_a_slow_model_is_not_taken_for_overload() -> None:

@@ -31,9 +31,6 @@ def month_after(tokens: Sequence[Token], place: int, start: date) -> tuple[int, 
 def period_at(tokens: Sequence[Token], place: int, today: date) -> tuple[int, Days] | None:
     """Return the place after a period that begins here, and its days; None where none begins."""
     token = tokens[place]
-    ordinal = _ordinal_quarter(tokens, place, today)
-    if ordinal is not None:
-        return ordinal
     month_name = read_period((_IN, *tokens[place : place + 3]), 1, today)
     read = read_period(tokens, place, today) or (
         (place + month_name[0] - 1, month_name[1]) if month_name is not None and token.kind is TokenKind.WORD else None
@@ -53,26 +50,6 @@ def period_at(tokens: Sequence[Token], place: int, today: date) -> tuple[int, Da
             return place + 3, (first, moved(first, 1, Grain.MONTH))
         return place + 1, (date(int(token.norm), 1, 1), date(int(token.norm) + 1, 1, 1))
     return None
-
-
-_ORDINALS: Final = {"first": 1, "second": 2, "third": 3, "fourth": 4, "1st": 1, "2nd": 2, "3rd": 3, "4th": 4}
-
-
-def _ordinal_quarter(tokens: Sequence[Token], place: int, today: date) -> tuple[int, Days] | None:
-    """ "The second quarter of 2025", "third quarter" of this year."""
-    norms = [token.norm for token in tokens[place : place + 4]]
-    if len(norms) < 2 or norms[0] not in _ORDINALS or norms[1] != "quarter":
-        return None
-    year, end = today.year, place + 2
-    rest = norms[2:]
-    if rest[:1] == ["of"]:
-        rest, end = rest[1:], end + 1
-    if rest and rest[0].isdecimal() and YEAR_MIN <= int(rest[0]) <= YEAR_MAX:
-        year, end = int(rest[0]), end + 1
-    elif end > place + 2:
-        return None
-    first = date(year, 3 * _ORDINALS[norms[0]] - 2, 1)
-    return end, (first, moved(first, 1, Grain.QUARTER))
 
 
 _IN: Final = Token("in", "in", "in", TokenKind.WORD)

@@ -139,6 +139,7 @@ def read_period(tokens: Sequence[Token], start: int, today: date) -> tuple[int, 
         _rolling,
         _relative,
         _led_unit,
+        _ordinal_quarter,
         _named_month,
         _quarter,
         _chinese_year,
@@ -313,6 +314,30 @@ def _quarter(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Per
     return end, Period(first, _plus(first, Unit.QUARTER, 1))
 
 
+def _ordinal_quarter(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Period] | None:
+    """ "The second quarter of 2025", "third quarter" of this year, "the first quarter of last year"."""
+    place = start + 1 if tokens[start].norm == "the" else start
+    number = _ORDINALS.get(tokens[place].norm) if place + 1 < len(tokens) else None
+    if number is None or tokens[place + 1].norm != "quarter":
+        return None
+    year, end = today.year, place + 2
+    if end + 1 < len(tokens) and tokens[end].norm == "of":
+        said, led = _as_year(tokens[end + 1]), _led_unit(tokens, end + 1, today)
+        if said is not None:
+            year, end = said, end + 2
+        elif led is not None and led[1].whole_year is not None:
+            year, end = led[1].whole_year, led[0]
+        else:
+            return None
+    elif end < len(tokens) and (said := _as_year(tokens[end])) is not None:
+        year, end = said, end + 1
+    first = date(year, 3 * number - 2, 1)
+    return end, Period(first, _plus(first, Unit.QUARTER, 1))
+
+
+_ORDINALS: Final = {"first": 1, "second": 2, "third": 3, "fourth": 4, "1st": 1, "2nd": 2, "3rd": 3, "4th": 4}
+
+
 def _half(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Period] | None:
     """ "The first half of 2025", "H1 2025", 去年上半年, 2025年下半年, and a half alone: this year's."""
     place, year = start, today.year
@@ -425,9 +450,8 @@ def years_before(day: date, years: int) -> date:
 
 
 def unit_of(word: str) -> Unit | None:
-    """Return the unit that a word names: month, 月, 个月; None for other words and for quarters, which no format has."""
-    result = _times().units.get(word)
-    return None if result is Unit.QUARTER else result
+    """Return the unit that a word names: month, 月, 个月; None for other words."""
+    return _times().units.get(word)
 
 
 @lru_cache(maxsize=1)

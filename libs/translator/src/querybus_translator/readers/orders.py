@@ -191,6 +191,7 @@ def read_groups(sketch: Sketch) -> None:
     has_figure = any(sketch.op(place) in _MAKES_FIGURE or sketch.says_sum(place) for place in range(len(sketch.nodes)))
     # A follow-up groups what was asked before.
     has_figure = bool(sketch.context) or has_figure or _counts_by(sketch)
+    _asked_when(sketch)
     for place in sketch.free_places(Op.EACH):
         if not has_figure and not _adds_up(sketch, place):
             sketch.take(place)
@@ -227,6 +228,26 @@ def read_groups(sketch: Sketch) -> None:
         if all(node.kind is NodeKind.STOP or node.op is Op.AND for node in sketch.nodes[:place]) and not sketch.context:
             # "By city", 按城市呢: a change to something that is not at hand, and no question of its own.
             sketch.doubts += 1.0
+
+
+def _asked_when(sketch: Sketch) -> None:
+    """ "Which month had the most visits", 哪个季度...最多: what is ranked are steps of time."""
+    if len(sketch.rankings) != 1 or sketch.rankings[0].count != 1 or sketch.groups:
+        return
+    ranking = sketch.rankings[0]
+    table = ranking.counted if ranking.by is None or ranking.by.home is None else ranking.by.home
+    for place, node in enumerate(sketch.nodes[:-1]):
+        if not node.text.lower().endswith(("which", "what", "哪", "哪个", "哪一")) or not sketch.is_free(place + 1):
+            continue
+        word = sketch.nodes[place + 1].text.lower()
+        unit = unit_of(word) or unit_of(word.removeprefix("个"))
+        columns = (
+            [] if table is None else [item for item in sketch.time_columns(table) if sketch.kind(item) in TEMPORAL]
+        )
+        if unit is not None and len(columns) == 1:
+            sketch.take(place, place + 1)
+            sketch.groups.append((place, replace(columns[0], part=unit)))
+            return
 
 
 def _ranked_by_count(sketch: Sketch, place: int) -> None:

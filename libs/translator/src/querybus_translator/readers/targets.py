@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op, lexicon
+from querybus_translator.readers.amounts import adds_up, asks_amount, is_figure, sum_of_each
 from querybus_translator.readers.shares import flagged, read_rates, read_shares, states_flag, wants_total
 from querybus_translator.schema.labels import labels
 from querybus_translator.schema.phrases import NodeKind
@@ -70,25 +71,17 @@ def read_targets(sketch: Sketch) -> None:
         _head(sketch)
     _listed_values(sketch)
     _joined_tables(sketch)
-    if _asks_amount(sketch) and not any(_is_figure(sketch, measure) for _, measure in sketch.targets):
-        # "How much did each insurer pay" is not answered by their names.
+    if (
+        asks_amount(sketch)
+        and not any(is_figure(sketch, measure) for _, measure in sketch.targets)
+        and not sum_of_each(sketch)
+    ):
+        # "How long did each visit take" is not answered by their names.
         sketch.doubts += 1.0
     seen: dict[Measure, int] = {}
     for place, measure in sorted(sketch.targets, key=lambda item: item[0]):
         seen.setdefault(measure, place)
     sketch.targets = [(place, measure) for measure, place in seen.items()]
-
-
-def _is_figure(sketch: Sketch, measure: Measure) -> bool:
-    column = measure.column
-    return measure.aggregate is not None or (
-        column is not None and sketch.is_numeric(column) and not sketch.is_key(column)
-    )
-
-
-def _asks_amount(sketch: Sketch) -> bool:
-    said = " ".join(node.text.lower() for node in sketch.nodes)
-    return any(words in said for words in _AMOUNTS)
 
 
 def _is_denied_deed(sketch: Sketch, place: int) -> bool:
@@ -111,7 +104,6 @@ def _is_deed(sketch: Sketch, place: int, column: ColumnRef) -> bool:
 
 
 _SAID_MIN = 0.9
-_AMOUNTS = ("how much", "how long", "how far", "多少钱", "多久", "多长时间")
 _DETERMINERS = frozenset({"a", "an", "the", "each", "every", "per", "of", "by", "this", "that"})
 _ASKS_WHEN = frozenset({"when", "date", "dates", "day", "days", "time", "times", "month", "year", "years", "months"})
 _AUXILIARIES = frozenset({"did", "do", "does", "was", "were", "have", "has", "had", "we", "been", "ever", "never"})
@@ -142,16 +134,8 @@ def _swallowed_totals(sketch: Sketch) -> None:
         if measure.aggregate is not None or not sketch.is_numeric(measure.column):
             continue
         # "Fees of the last three months": a figure that adds up, and no list is asked for.
-        if sketch.says_sum(place) or (is_bare and _adds_up(sketch, measure)):
+        if sketch.says_sum(place) or (is_bare and adds_up(sketch, measure)):
             sketch.targets[number] = (place, Measure(measure.column, Aggregate.SUM))
-
-
-def _adds_up(sketch: Sketch, measure: Measure) -> bool:
-    column = measure.column
-    if column is None or sketch.is_key(column):
-        return False
-    names = sketch.index.entry_of_column(column.table, column.column).names
-    return any(name[-1] in lexicon().additive for name in names)
 
 
 def _head(sketch: Sketch) -> None:

@@ -33,6 +33,7 @@ from querybus_translator.writing.form import (
     Ordering,
     condition_tables,
 )
+from querybus_translator.writing.group_order import order_of_groups
 from querybus_translator.writing.semijoins import semi_joined
 from querybus_translator.writing.sketch import TEMPORAL, Placed, Ranking, Sketch
 
@@ -151,6 +152,7 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
         group = _implied_group(sketch, anchor, plain, grows=bool(counts_rows))
     elif group:
         group += [item.column for item in plain if item.column is not None and item.column not in group]
+    order = order_of_groups(sketch, order, group, figures)
     parted = _parted(sketch, targets, is_grouped=bool(group))
     if parted is None:
         return None

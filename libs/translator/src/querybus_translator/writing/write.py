@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from querybus.core.catalog import ColumnKind
+from querybus_semantic.compiling.dates import truncated
+from querybus_semantic.layer.definitions import Calendar, Grain
 from querybus_translator.language.periods import Unit
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.joins import Edge
@@ -133,7 +135,7 @@ class _Writer:
     def _select(self, form: Form) -> exp.Select:
         plan = self._plan(tables_of(form))
         names = _Names(self._index, plan)
-        targets: list[exp.Expr] = [self._measure(target, names, plan) for target in form.targets]
+        targets: list[exp.Expr] = [self._shown(target, names, plan) for target in form.targets]
         if form.everything is not None:
             targets.append(names.star(form.everything))
         select = exp.select(*targets).from_(names.table(plan.root))
@@ -192,6 +194,12 @@ class _Writer:
                     self.keys.append((edge, *rivals))
             left = [item for item in left if item not in joined and item != target]
         return _Plan(tables[0], tuple(steps))
+
+    def _shown(self, measure: Measure, names: _Names, plan: _Plan) -> exp.Expr:
+        made = self._measure(measure, names, plan)
+        is_quarter = measure.aggregate is None and measure.column is not None and measure.column.part is Unit.QUARTER
+        # Its first day alone would be taken for a month.
+        return exp.alias_(made, "quarter", quoted=True) if is_quarter else made
 
     def _measure(self, measure: Measure, names: _Names, plan: _Plan) -> exp.Expr:
         if measure.aggregate is None:
@@ -302,7 +310,7 @@ class _Writer:
         return exp.Literal.number(value)
 
 
-_PARTS = {Unit.YEAR: "%Y", Unit.MONTH: "%Y-%m", Unit.WEEK: "%Y-%W", Unit.DAY: "%Y-%m-%d", Unit.QUARTER: "%Y-%m"}
+_PARTS = {Unit.YEAR: "%Y", Unit.MONTH: "%Y-%m", Unit.WEEK: "%Y-%W", Unit.DAY: "%Y-%m-%d"}
 _ORDERED = frozenset({Operator.GREATER, Operator.AT_LEAST, Operator.LESS, Operator.AT_MOST})
 _PATTERNS = {
     Operator.CONTAINS: "%{}%",
@@ -337,6 +345,9 @@ class _Names:
         named = self.column_named(column.table, self._index.column(column.table, column.column).name)
         if column.part is None:
             return named
+        if column.part is Unit.QUARTER:
+            # No format writes a quarter: it is shown by its first day.
+            return truncated(named, Grain.QUARTER, self._index.catalog.dialect, Calendar())
         return exp.TimeToStr(this=named, format=exp.Literal.string(_PARTS[column.part]))
 
     def column_named(self, table: int, name: str) -> exp.Column:

@@ -17,9 +17,12 @@ from typing import Final
 
 BUSY_MIN: Final = 32
 """Open queries of a tenant below which it is never refused."""
+BURST_MAX: Final = 5 * BUSY_MIN
+"""Open queries of a tenant beyond which nothing is taken before the rate at which they end is known."""
 WINDOW_MS: Final = 5_000
 MEASURED_MS_MIN: Final = 1_000
-"""A rate that was seen for less than this refuses nobody."""
+"""A rate that was seen for less than this is not known."""
+BURST_RETRY_SECONDS: Final = 1
 WAIT_SECONDS_MIN: Final = 2.0
 """A wait up to this is always taken."""
 WAIT_FACTOR: Final = 3.0
@@ -87,8 +90,10 @@ class Load:
         self._mark(state, open_count, now_ms)
         # A rate that was seen for less than a query takes says little; how long that is may not be known yet.
         own_ms = left_ms * DEADLINE_SHARE if state.own_ms is None else state.own_ms
-        if state.busy_since is None or now_ms - state.busy_since < max(MEASURED_MS_MIN, own_ms):
+        if state.busy_since is None:
             return None
+        if now_ms - state.busy_since < max(MEASURED_MS_MIN, own_ms):
+            return BURST_RETRY_SECONDS if open_count >= BURST_MAX else None
         since = max(state.busy_since, now_ms - max(WINDOW_MS, round(own_ms)))
         ends = sum(1 for at in state.ends if at > since)
         per_second = ends * 1_000 / (now_ms - since)

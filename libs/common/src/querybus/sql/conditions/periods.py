@@ -92,6 +92,9 @@ class Period:
 def unit_of(node: exp.Expr) -> tuple[str, exp.Column] | None:
     """Return the unit of time that a calculation takes of a column, such as `month`, with the column."""
     node = _bare(node)
+    quarter = _first_day_of_quarter(node)
+    if quarter is not None:
+        return "quarter", quarter
     unit = _unit(node)
     inner = node.args.get("expression") if isinstance(node, exp.Extract) else node.this
     if isinstance(node, exp.Anonymous):
@@ -119,6 +122,26 @@ def _unit(node: exp.Expr) -> str | None:
     if isinstance(node, exp.Anonymous):
         return _CLICKHOUSE.get(str(node.this).lower())
     return _NODES.get(type(node))
+
+
+def _first_day_of_quarter(node: exp.Expr) -> exp.Column | None:
+    """Return the column whose quarter SQLite or MySQL begins: the month's first day, less the months since the quarter's."""
+    months = next(node.find_all(exp.Mod), None)
+    if months is None or months.expression.name != "3":
+        return None
+    if isinstance(node, exp.Anonymous) and str(node.this).upper() == "DATE" and len(node.expressions) == 3:
+        day, start, back = node.expressions
+        return _column(day) if start.name == "start of month" and back.find(exp.Mod) is months else None
+    inner = node.this
+    if isinstance(node, exp.DateSub) and node.text("unit").upper() == "MONTH" and isinstance(inner, exp.DateSub):
+        day = inner.this
+        return _column(day.this) if isinstance(day, exp.TsOrDsToDate) and inner.text("unit").upper() == "DAY" else None
+    return None
+
+
+def _column(node: exp.Expr) -> exp.Column | None:
+    node = _bare(node)
+    return node if isinstance(node, exp.Column) else None
 
 
 def _bare(node: exp.Expr) -> exp.Expr:

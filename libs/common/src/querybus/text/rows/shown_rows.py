@@ -1,4 +1,4 @@
-"""Rows as people read them: figures with the digits of their column, years and ids as they are, months by name.
+"""Rows as people read them: figures with the digits of their column, years and ids as they are, months and quarters by name.
 
 The page's `values.js` does the same for browsers.
 """
@@ -15,6 +15,7 @@ from querybus.core.catalog import Language
 
 _YEAR: Final = re.compile(r"year|年", re.IGNORECASE)
 _MONTH: Final = re.compile(r"month|月", re.IGNORECASE)
+_QUARTER: Final = re.compile(r"quarter|季度", re.IGNORECASE)
 _FIRST: Final = re.compile(r"(\d{4})-(\d{2})(?:-01(?:[T ]00:00:00(?:\.0+)?)?)?")
 _MIDNIGHT: Final = re.compile(r" 00:00:00(?:\.0+)?$")
 _IDENTITY: Final = re.compile(r"(?:^|\b|_)(?:id|no|number|code|zip|postcode)$|编号|号码|代码|邮编", re.IGNORECASE)
@@ -41,13 +42,23 @@ def _column(column: Mapping[str, Any], cells: Sequence[Any], language: Language)
     if kind in ("integer", "number") and not _are_years(label, cells) and not _IDENTITY.search(label):
         digits = max((_digits(cell) for cell in cells if isinstance(cell, int | float)), default=0)
         return [_figure(cell, digits) for cell in cells]
-    if kind in ("date", "datetime", "text") and _MONTH.search(label):
+    if kind in ("date", "datetime", "text") and (_MONTH.search(label) or _QUARTER.search(label)):
         firsts = [_FIRST.fullmatch(str(cell)) for cell in cells if cell is not None]
-        if firsts and all(firsts):
-            return ["" if cell is None else _month(str(cell), language) for cell in cells]
+        begins = all(first is not None and first.group(2) in _QUARTER_MONTHS for first in firsts)
+        named = _quarter if _QUARTER.search(label) and begins else _month if _MONTH.search(label) else None
+        if firsts and all(firsts) and named is not None:
+            return ["" if cell is None else named(str(cell), language) for cell in cells]
     if kind == "datetime":
         return ["" if cell is None else _MIDNIGHT.sub("", str(cell).replace("T", " ")) for cell in cells]
     return ["" if cell is None else str(cell) for cell in cells]
+
+
+_QUARTER_MONTHS: Final = ("01", "04", "07", "10")
+
+
+def _quarter(text: str, language: Language) -> str:
+    year, number = text[:4], (int(text[5:7]) + 2) // 3
+    return f"{year}年第{number}季度" if language == "zh" else f"Q{number} {year}"
 
 
 def _are_years(label: str, cells: Sequence[Any]) -> bool:

@@ -2,6 +2,7 @@
 
 const YEAR = /year|年/i;
 const MONTH = /month|月/i;
+const QUARTER = /quarter|季度/i;
 const FIRST = /^(\d{4})-(\d{2})(?:-01(?:[T ]00:00:00(?:\.0+)?)?)?$/;
 const IDENTITY = /(^|\b|_)(id|no|number|code|zip|postcode)$|编号|号码|代码|邮编/i;
 
@@ -14,6 +15,7 @@ export function shown(cell, column, language, texts) {
     if (!Number.isFinite(number)) return String(cell);
     return figure(number, language, column.digits);
   }
+  if (column.isQuarterly) return quarter(String(cell), language);
   if (column.isMonthly) return month(String(cell), language);
   if (column.kind === "datetime") return String(cell).replace("T", " ").replace(/ 00:00:00(\.0+)?$/, "");
   return String(cell);
@@ -29,14 +31,22 @@ function digitsOf(number) {
   return Number.isInteger(number) ? 0 : Math.abs(number) >= 1 || number === 0 ? 2 : 4;
 }
 
-/** The columns of a result, marked where every date stands for its whole month. */
+/** The columns of a result, marked where every date stands for its whole month or quarter. */
 export function marked(columns, rows) {
   return columns.map((column, place) => {
-    const dates = ["date", "datetime", "text"].includes(column.kind) && MONTH.test(column.label) ? rows.map((row) => row[place]) : [];
-    const isMonthly = dates.length > 0 && dates.every((date) => date === null || FIRST.test(date));
+    const dates = ["date", "datetime", "text"].includes(column.kind) ? rows.map((row) => row[place]) : [];
+    const areFirsts = dates.length > 0 && dates.every((date) => date === null || FIRST.test(date));
+    const isMonthly = areFirsts && MONTH.test(column.label);
+    const isQuarterly = areFirsts && QUARTER.test(column.label) && dates.every((date) => date === null || /-(01|04|07|10)/.test(date));
     const figures = isFigure(column) ? rows.map((row) => Number(row[place] ?? 0)).filter(Number.isFinite) : [];
-    return { ...column, isMonthly, digits: Math.max(0, ...figures.map(digitsOf)) };
+    return { ...column, isMonthly, isQuarterly, digits: Math.max(0, ...figures.map(digitsOf)) };
   });
+}
+
+function quarter(date, language) {
+  const [, year, month] = FIRST.exec(date);
+  const number = (Number(month) + 2) / 3;
+  return language === "zh" ? `${year}年第${number}季度` : `Q${number} ${year}`;
 }
 
 function month(date, language) {

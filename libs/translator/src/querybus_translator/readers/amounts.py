@@ -1,0 +1,55 @@
+"""Figures that are asked for without being named: "how much did each insurer pay"."""
+
+from __future__ import annotations
+
+from querybus_translator.language.lexicon import Op, lexicon
+from querybus_translator.writing.form import Aggregate, ColumnRef, Measure
+from querybus_translator.writing.sketch import Sketch
+
+_AMOUNTS = ("how much", "how long", "how far", "多少钱", "多久", "多长时间")
+_MONEY_ASKS = ("how much", "多少钱")
+
+
+def is_figure(sketch: Sketch, measure: Measure) -> bool:
+    """Return whether what is asked for is a number that says how much."""
+    column = measure.column
+    return measure.aggregate is not None or (
+        column is not None and sketch.is_numeric(column) and not sketch.is_key(column)
+    )
+
+
+def asks_amount(sketch: Sketch) -> bool:
+    """Return whether the question asks how much, how long or how far."""
+    said = " ".join(node.text.lower() for node in sketch.nodes)
+    return any(words in said for words in _AMOUNTS)
+
+
+def sum_of_each(sketch: Sketch) -> bool:
+    """ "How much did each insurer pay": the one figure beside it that adds up, for each. False where there is not one."""
+    said = " ".join(node.text.lower() for node in sketch.nodes)
+    if len(sketch.targets) != 1 or not any(words in said for words in _MONEY_ASKS):
+        return False
+    place, measure = sketch.targets[0]
+    before = sketch.before(place)
+    if measure.column is None or sketch.is_numeric(measure.column) or sketch.op(before) is not Op.EACH:
+        return False
+    table = measure.column.table
+    columns = [ColumnRef(table, number) for number in range(len(sketch.index.table(table).columns))]
+    sums = [column for column in columns if sketch.is_numeric(column) and adds_up(sketch, Measure(column))]
+    if len(sums) != 1:
+        return False
+    sketch.take(before)
+    if all(group != measure.column for _, group in sketch.groups):
+        sketch.groups.append((place, measure.column))
+    sketch.targets.append((place + 1, Measure(sums[0], Aggregate.SUM)))
+    sketch.doubts += 0.05
+    return True
+
+
+def adds_up(sketch: Sketch, measure: Measure) -> bool:
+    """Return whether a column's figures are of the kind that is summed: amounts, fees, quantities."""
+    column = measure.column
+    if column is None or sketch.is_key(column):
+        return False
+    names = sketch.index.entry_of_column(column.table, column.column).names
+    return any(name[-1] in lexicon().additive for name in names)

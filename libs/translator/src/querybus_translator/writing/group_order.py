@@ -1,0 +1,47 @@
+"""The order of groups: a figure of theirs, their time, or what each of them has one of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from querybus_translator.writing.form import Aggregate, ColumnRef, Measure, Ordering
+from querybus_translator.writing.sketch import Sketch
+
+
+def order_of_groups(
+    sketch: Sketch, order: list[Ordering], group: list[ColumnRef], figures: list[Measure]
+) -> list[Ordering]:
+    """Return an order that groups can be put in: "total amount by city, highest first" sorts by the total."""
+    if not group or not order:
+        return order
+    said = " ".join(node.text.lower() for node in sketch.nodes)
+    times = [column for column in group if column.part is not None]
+    is_new, is_old = (any(word in said for word in words) for words in (_NEWEST_FIRST, _OLDEST_FIRST))
+    if times and (is_new or is_old):
+        return [Ordering(Measure(times[0]), descending=is_new)]
+    result: list[Ordering] = []
+    for ordering in order:
+        column = ordering.by.column
+        if ordering.by.aggregate is None and column is not None and column not in group:
+            own = [figure for figure in figures if figure.column == column]
+            if own:
+                result.append(replace(ordering, by=own[0]))
+                continue
+            if times and not figures and sketch.is_numeric(column):
+                # "Which year had the highest fee": the year of the highest of all.
+                extreme = Aggregate.MAXIMUM if ordering.descending else Aggregate.MINIMUM
+                result.append(replace(ordering, by=Measure(column, extreme)))
+                continue
+            # A column that a group has many of sorts nothing.
+            is_one = any(item.table == column.table and item.part is None and sketch.is_key(item) for item in group)
+            sketch.doubts += 0.0 if is_one and not figures else 1.0
+        result.append(ordering)
+    return result
+
+
+_NEWEST_FIRST = (
+    "newest first", "latest first", "most recent first", "newest to oldest", "latest to earliest", "从新到旧",
+)  # fmt: skip
+_OLDEST_FIRST = (
+    "earliest first", "chronolog", "earliest to latest", "oldest to newest", "old to new", "从旧到新",
+)  # fmt: skip
