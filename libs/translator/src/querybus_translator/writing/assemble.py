@@ -33,7 +33,7 @@ from querybus_translator.writing.form import (
     Ordering,
     condition_tables,
 )
-from querybus_translator.writing.group_order import order_of_groups
+from querybus_translator.writing.group_order import asked_which, order_of_groups, wants_lines
 from querybus_translator.writing.semijoins import semi_joined
 from querybus_translator.writing.sketch import TEMPORAL, Placed, Ranking, Sketch
 
@@ -87,7 +87,7 @@ def _chinese_head(sketch: Sketch, grouped: set[int], counted: set[int | None]) -
     plain = [measure.home for _, measure in sketch.targets if measure.home is not None]
     if plain:
         return plain[0]
-    which = _asked_which(sketch)
+    which = asked_which(sketch)
     if which is not None and which not in grouped and sketch.table(which) not in counted:
         return sketch.table(which)
     free = [
@@ -99,15 +99,6 @@ def _chinese_head(sketch: Sketch, grouped: set[int], counted: set[int | None]) -
         and sketch.table(place) not in counted
     ]
     return sketch.table(free[-1]) if free else None
-
-
-def _asked_which(sketch: Sketch) -> int | None:
-    """Return the place of the table that a Chinese question asks for by name, as in 哪些客户没有订单."""
-    for place, node in enumerate(sketch.nodes[:-1]):
-        behind = sketch.nodes[place + 2].text if place + 2 < len(sketch.nodes) else ""
-        if node.op is Op.SHOW and node.text.startswith("哪") and behind != "的":
-            return place + 1 if sketch.table(place + 1) is not None else None
-    return None
 
 
 def _form(sketch: Sketch, anchor: int) -> Form | None:
@@ -147,7 +138,7 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
         targets = list(plain)
     targets = [*(Measure(column) for column in shown if Measure(column) not in plain), *targets]
     plain = [target for target in targets if target.aggregate is None and target.column is not None]
-    sketch.doubts += 1.0 if figures and not plain and not group and _wants_lines(sketch, order) else 0.0
+    sketch.doubts += 1.0 if figures and not plain and not group and wants_lines(sketch, order) else 0.0
     if (figures or counts_rows) and plain and not group:
         group = _implied_group(sketch, anchor, plain, grows=bool(counts_rows))
     elif group:
@@ -169,12 +160,6 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
     )
     combined = _combined(sketch, form)
     return combined if combined.combined is not None else semi_joined(form, sketch.index)
-
-
-def _wants_lines(sketch: Sketch, order: list[Ordering]) -> bool:
-    """哪家银行的贷款总额最高 asks for a bank, and what is ordered has lines: no figure over all rows is meant."""
-    asks_which = sketch.chinese and _asked_which(sketch) is not None
-    return asks_which or any(ordering.by.aggregate is None for ordering in order)
 
 
 def _parted(

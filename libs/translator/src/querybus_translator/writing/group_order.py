@@ -1,9 +1,10 @@
-"""The order of groups: a figure of theirs, their time, or what each of them has one of."""
+"""The order of groups: a figure of theirs, their time, or what each of them has one of; and whether lines are meant instead."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from querybus_translator.language.lexicon import Op
 from querybus_translator.writing.form import Aggregate, ColumnRef, Measure, Ordering
 from querybus_translator.writing.sketch import Sketch
 
@@ -45,3 +46,18 @@ _NEWEST_FIRST = (
 _OLDEST_FIRST = (
     "earliest first", "chronolog", "earliest to latest", "oldest to newest", "old to new", "从旧到新",
 )  # fmt: skip
+
+
+def wants_lines(sketch: Sketch, order: list[Ordering]) -> bool:
+    """哪家银行的贷款总额最高 asks for a bank, and what is ordered has lines: no figure over all rows is meant."""
+    asks_which = sketch.chinese and asked_which(sketch) is not None
+    return asks_which or any(ordering.by.aggregate is None for ordering in order)
+
+
+def asked_which(sketch: Sketch) -> int | None:
+    """Return the place of the table that a Chinese question asks for by name, as in 哪些客户没有订单."""
+    for place, node in enumerate(sketch.nodes[:-1]):
+        behind = sketch.nodes[place + 2].text if place + 2 < len(sketch.nodes) else ""
+        if node.op is Op.SHOW and node.text.startswith("哪") and behind != "的":
+            return place + 1 if sketch.table(place + 1) is not None else None
+    return None
