@@ -275,8 +275,8 @@ BACKED_UP: Final = (
 )
 """The streams that a backup holds, in the order in which it takes them.
 
-The log's numbers order a thread, so it cannot begin anew. Whose thread it is and which write was begun must be known of all that is in the log. What is made
-anew (catalogs, connections) or is work under way (submitted questions, answers, pages) is left out.
+The log's numbers order a thread, so it cannot begin anew. Whose thread it is and which write was begun must be known of all
+that is in the log. What is made anew (catalogs, connections) or is work under way (submitted questions, pages) is left out.
 """
 
 ASSERTED_STREAMS: Final[dict[StageName, tuple[str, ...]]] = {

@@ -102,11 +102,10 @@ class Journal:
 
     async def first(self, address: EventAddress) -> Envelope[Any] | None:
         """Return the event that the address's query began with. BusTrouble, Undecodable."""
-        for event in FIRST_EVENTS:
-            entry = await self._last_on(replace(address, event=event).subject)
-            if entry is not None:
-                return entry.envelope()
-        return None
+        both = await asyncio.gather(*(self._last_on(replace(address, event=event).subject) for event in FIRST_EVENTS))
+        entries = [entry for entry in both if entry is not None]
+        # The earlier of the two: a later one was never what the query began with.
+        return min(entries, key=lambda entry: entry.sequence).envelope() if entries else None
 
     async def query_in_full(self, tenant: str, query: str, thread: str) -> tuple[Entry, ...]:
         """Return the same as the stream's leader has it, for what is decided once and for all.

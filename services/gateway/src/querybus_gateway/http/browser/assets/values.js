@@ -37,7 +37,7 @@ export function marked(columns, rows) {
     const dates = ["date", "datetime", "text"].includes(column.kind) ? rows.map((row) => row[place]) : [];
     const areFirsts = dates.length > 0 && dates.every((date) => date === null || FIRST.test(date));
     const isMonthly = areFirsts && MONTH.test(column.label);
-    const isQuarterly = areFirsts && QUARTER.test(column.label) && dates.every((date) => date === null || /-(01|04|07|10)/.test(date));
+    const isQuarterly = areFirsts && QUARTER.test(column.label) && dates.every((date) => date === null || /^\d{4}-(01|04|07|10)/.test(date));
     const figures = isFigure(column) ? rows.map((row) => Number(row[place] ?? 0)).filter(Number.isFinite) : [];
     return { ...column, isMonthly, isQuarterly, digits: Math.max(0, ...figures.map(digitsOf)) };
   });
