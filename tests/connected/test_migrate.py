@@ -108,6 +108,31 @@ async def test_work_between_beginning_and_end_is_kept_three_days_the_rest_as_lon
     await generator.close()
 
 
+async def test_a_log_of_the_version_before_becomes_one_whose_messages_say_how_long_they_are_kept(
+    bus: EmbeddedNats, migrator: Client
+) -> None:
+    before = {
+        "name": "QUERYBUS",
+        "subjects": [f"querybus.v1.event.*.*.*.{event}" for event in EventName],
+        "retention": "limits",
+        "storage": "file",
+        "discard": "new",
+        "max_age": 72 * 3_600 * 10**9,
+        "max_bytes": 2**30,
+        "duplicate_window": 600 * 10**9,
+        "allow_direct": True,
+        "num_replicas": 1,
+    }
+    await migrator.request("$JS.API.STREAM.CREATE.QUERYBUS", json.dumps(before).encode(), timeout=30)
+    gateway = await bus.connect("gateway")
+    kept, _ = await ask(gateway)
+    changed = await bus.migrate()
+    (line,) = (line for line in changed if line.startswith("stream QUERYBUS:"))
+    assert all(word in line for word in ("allow_msg_ttl", "discard", "max_age"))
+    assert len(await Journal(Held(gateway)).events(kept.tenant, kept.query_id)) == 1
+    await gateway.close()
+
+
 async def test_changed_sizes_are_updated_and_what_the_table_does_not_name_stays(
     bus: EmbeddedNats, migrator: Client
 ) -> None:
