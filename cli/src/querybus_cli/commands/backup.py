@@ -36,7 +36,7 @@ def backup(
     store: Store = STORE,
     json_output: JsonOutput = False,
 ) -> None:
-    """Copy the log, the history, dead letters and the buckets of a running stack into a folder.
+    """Copy the log, dead letters and the buckets of a running stack into a folder.
 
     Example: querybus backup /backups/querybus-2026-11-21
     """

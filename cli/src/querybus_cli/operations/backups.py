@@ -149,7 +149,7 @@ async def restore(
         )
     if unknown := set(only) - {copy.stream for copy in copies}:
         raise UsageError(f"{folder} does not hold {', '.join(sorted(unknown))}: it has {_names(copies)}")
-    # The log before the history, which goes on from it.
+    # Opposite to how they were taken: what the log speaks of is there before the log.
     wanted = [copy for copy in reversed(copies) if not only or copy.stream in only]
     done: list[Copy] = []
     async with _bus(place) as backup:
