@@ -27,7 +27,7 @@ def catalog(dialect: Dialect = Dialect.SQLITE) -> Catalog:
         "fee": ColumnKind.NUMBER,
         "repaired_on": ColumnKind.DATE,
     }
-    columns = tuple(Column(name=name, type=kind.value, kind=kind) for name, kind in kinds.items())
+    columns = tuple(Column(name=name, type=kind.value, kind=kind, nullable=False) for name, kind in kinds.items())
     table = Table(name="repairs", columns=columns, primary_key=("repair_id",))
     return Catalog(connection="garage", dialect=dialect, tables=(table,))
 
@@ -122,10 +122,17 @@ def test_how_much_each_is_the_one_figure_that_adds_up() -> None:
     ]
 
 
-def test_without_one_figure_that_adds_up_it_is_asked_back() -> None:
+@pytest.mark.parametrize(
+    "more",
+    [
+        Column(name="tip_amount", type="REAL", kind=ColumnKind.NUMBER),
+        # What may not have happened yet: a repair without a day of payment.
+        Column(name="paid_on", type="DATE", kind=ColumnKind.DATE, nullable=True),
+    ],
+)
+def test_without_one_figure_that_is_certain_it_is_asked_back(more: Column) -> None:
     table = catalog().tables[0]
-    tip = Column(name="tip_amount", type="REAL", kind=ColumnKind.NUMBER)
-    two = table.model_copy(update={"columns": (*table.columns, tip)})
+    two = table.model_copy(update={"columns": (*table.columns, more)})
     read = translate(
         "How much did each workshop get?", catalog().model_copy(update={"tables": (two,)}), language="en", today=TODAY
     )

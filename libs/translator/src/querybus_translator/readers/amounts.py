@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.writing.form import Aggregate, ColumnRef, Measure
-from querybus_translator.writing.sketch import Sketch
+from querybus_translator.writing.sketch import TEMPORAL, Sketch
 
 _AMOUNTS = ("how much", "how long", "how far", "多少钱", "多久", "多长时间")
 _MONEY_ASKS = ("how much", "多少钱")
@@ -36,7 +36,11 @@ def sum_of_each(sketch: Sketch) -> bool:
     table = measure.column.table
     columns = [ColumnRef(table, number) for number in range(len(sketch.index.table(table).columns))]
     sums = [column for column in columns if sketch.is_numeric(column) and adds_up(sketch, Measure(column))]
-    if len(sums) != 1:
+    # "How much did each insurer pay", where a bill may be unpaid: not every row has happened.
+    is_open = any(
+        sketch.kind(column) in TEMPORAL and sketch.index.column(table, column.column).nullable for column in columns
+    )
+    if len(sums) != 1 or is_open:
         return False
     sketch.take(before)
     if all(group != measure.column for _, group in sketch.groups):
