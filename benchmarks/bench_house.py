@@ -55,6 +55,7 @@ REQUIRED: Mapping[str, tuple[str, float]] = {
     "a_null_to_floor": ("<=", 1.5),
     "a_full_above_floor_ms": ("<=", 8.0),
     "a_full_p50_ms": ("<=", 12.0),
+    "b_cpu_above_loop_ms": ("<=", 6.0),
     "b_house_cpu_ms": ("<=", 8.0),
     "c_per_second": (">=", 170.0),
     "h_cpu_ms": ("<=", 9.0),

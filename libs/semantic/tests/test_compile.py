@@ -407,6 +407,13 @@ def test_whoever_asks_stays_one_text_in_every_dialect(dialect: Dialect, user: st
     assert not any("OR 1" in text for text in texts if text != user)
 
 
+def test_the_day_alone_needs_nobodys_name() -> None:
+    request = Request(("freight",), named=("recent",))
+    compiled = compile_request(of_asker("orders.day < :today"), request, Dialect.SQLITE, Asker(date(2025, 2, 1), ""))
+    assert isinstance(compiled, Compiled), compiled
+    assert shop_rows().execute(compiled.sql).fetchall() == [(10,)]
+
+
 def test_what_depends_on_who_asks_is_refused_where_nobody_does_and_other_placeholders_always() -> None:
     assert ":user" in refused(Request(("freight",), named=("mine",)), of_asker("TRUE")).detail
     assert ":tenant" in refused(Request(("freight",), named=("recent",)), of_asker("orders.day > :tenant")).detail

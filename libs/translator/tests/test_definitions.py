@@ -242,6 +242,7 @@ def test_a_condition_on_what_is_missing_is_read_back_in_words(question: str, lan
         "含pen的orders和数量",
         "freight with love",
         "freight没有",
+        "East的freight以外",
     ],
 )
 def test_a_word_of_exclusion_without_a_value_behind_it_is_not_passed_over(question: str) -> None:

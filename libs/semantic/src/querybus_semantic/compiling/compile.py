@@ -102,9 +102,9 @@ def _compiled(context: Context, asker: Asker | None) -> Compiled:
 
 def _filled_in(tree: exp.Select, asker: Asker | None, dialect: Dialect) -> exp.Select:
     for node in list(tree.find_all(exp.Placeholder)):
-        if asker is None or not asker.user:
-            raise RefusedError(Code.UNSUPPORTED, f"The definition depends on :{node.name}, which nobody has given.")
         is_today = node.name == "today"
+        if asker is None or not (is_today or asker.user):
+            raise RefusedError(Code.UNSUPPORTED, f"The definition depends on :{node.name}, which nobody has given.")
         node.replace(literal(asker.today, Type.DATE, dialect) if is_today else exp.Literal.string(asker.user))
     return tree
 

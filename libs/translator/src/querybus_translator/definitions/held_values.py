@@ -19,9 +19,12 @@ LINKING: Final = frozenset(
 def led(tokens: Sequence[Token], place: int, vocabulary: Vocabulary, values: Values | None, state: State) -> int:
     """Take words that say how the value behind them is meant: "without any", 含; or that the one before is left out: 以外."""
     words = question_words()
-    if tokens[place].norm in words.excluded_behind and (state.last_values or state.excluded):
-        state.exclude_last()
-        return 1
+    if tokens[place].norm in words.excluded_behind:
+        if _ends_value(tokens, place, vocabulary, values):
+            state.exclude_last()
+            return 1
+        # 除了 has said so before.
+        return 1 if state.excluded else 0
     for lead, phrases in ((Lead.EXCLUDING, words.excluding), (Lead.HAVING, words.having)):
         length = longest_at(tokens, place, phrases)
         behind = place + length
@@ -31,6 +34,17 @@ def led(tokens: Sequence[Token], place: int, vocabulary: Vocabulary, values: Val
             state.lead = lead
             return behind - place
     return 0
+
+
+def _ends_value(tokens: Sequence[Token], place: int, vocabulary: Vocabulary, values: Values | None) -> bool:
+    """Whether the words right before a place are a value that is known."""
+    for length in range(1, min(4, place) + 1):
+        meanings = vocabulary.phrases.get(phrase_at(tokens, place - length, length), ())
+        if any(one.sort is Sort.VALUE for one in meanings):
+            return True
+        if values is not None and values(" ".join(one.text for one in tokens[place - length : place])):
+            return True
+    return False
 
 
 def is_value(tokens: Sequence[Token], place: int, vocabulary: Vocabulary, values: Values | None) -> bool:
@@ -48,6 +62,7 @@ def is_value(tokens: Sequence[Token], place: int, vocabulary: Vocabulary, values
 
 
 def stored_value(tokens: Sequence[Token], place: int, values: Values | None, state: State) -> int:
+    """Take a value that is stored, of several fields the choice between them; return how many words it has."""
     if values is None or tokens[place].kind is TokenKind.MARK or tokens[place].norm in question_words().glue:
         return 0
     for length in range(min(4, len(tokens) - place), 0, -1):
