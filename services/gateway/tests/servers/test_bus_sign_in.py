@@ -8,13 +8,15 @@ import pytest
 from nats.aio.client import Client
 
 from querybus.bus.admin import connections
-from querybus.bus.admin.permissions import Outsider
+from querybus.bus.admin.permissions import SIGN_IN_SECONDS_MAX, Outsider
 from querybus.bus.client import BusClient
 from querybus.bus.connection import BusRefused, Held, connect, reach
 from querybus.bus.stores.buckets import CredentialStore
 from querybus.core.credential import Credential, key_hash, key_text
 from querybus.core.subjects import StageName
 from querybus.ops.clock import system_clock
+from querybus_gateway.access.bus_tokens import SignInRequest
+from querybus_gateway.bus.sign_in import BusSignIn
 
 from .stack_of_tests import ApiStack
 
@@ -55,6 +57,25 @@ async def test_a_key_that_was_made_a_moment_ago_calls_over_the_bus(stack: ApiSta
     outsider = Outsider("acme", "new", "ann", "business")
     async with BusClient.connected(stack.bus.url, outsider, key) as client:
         assert {item["name"] for item in (await client.call("connections", {}))["connections"]} == {"shop", "crm"}
+
+
+async def test_a_caller_is_let_in_by_a_gateway_that_answers_only_the_fourth_try_in_time(
+    stack: ApiStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = await made(stack, "patient")
+    admitted, tries = BusSignIn._admitted, 0
+
+    async def slowly(self: BusSignIn, request: SignInRequest) -> Credential | str:
+        nonlocal tries
+        tries += 1
+        if tries < 4:
+            await asyncio.sleep(SIGN_IN_SECONDS_MAX + 0.3)
+        return await admitted(self, request)
+
+    monkeypatch.setattr(BusSignIn, "_admitted", slowly)
+    async with BusClient.connected(stack.bus.url, Outsider("acme", "patient", "ann", "business"), key) as client:
+        assert (await client.call("connections", {}))["connections"]
+    assert tries >= 4
 
 
 async def test_a_revoked_key_is_disconnected_and_never_let_in_again_and_others_stay(stack: ApiStack) -> None:

@@ -18,14 +18,16 @@ import nats.errors
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
-from querybus.bus.admin.permissions import OUTSIDE_PAYLOAD_BYTES_MAX, Outsider
-from querybus.bus.connection import OnError, connect, reach
+from querybus.bus.admin.permissions import OUTSIDE_PAYLOAD_BYTES_MAX, SIGN_IN_SECONDS_MAX, Outsider
+from querybus.bus.connection import BusRefused, OnError, connect, reach
 from querybus.core.subjects import ROOT, call_subject, submit_subject
 
 CALL_SECONDS: Final = 65.0
 SUBMIT_SECONDS: Final = 5.0
 NOBODY_SECONDS_MAX: Final = 5.0
 """How long a call is repeated while nobody listens: a gateway that has just started is not reached at once."""
+SIGN_IN_TRIES_SECONDS_MAX: Final = 15.0
+"""How long a caller tries to be let in where no gateway says so in time: it may just be starting, or be busy."""
 
 _NOBODY_PAUSE_SECONDS: Final = 0.1
 _LAST_TRY_SHARE: Final = 1 / 3
@@ -46,6 +48,22 @@ class Submitted:
     duplicate: bool
 
 
+async def _let_in(url: str, outsider: Outsider, password: str, on_error: OnError | None) -> Client:
+    """Return a connection, trying again where no gateway answered in time.
+
+    The server words that like a refusal ("Authorization Violation"), only later: a gateway that refuses does so at once.
+    """
+    until = time.monotonic() + SIGN_IN_TRIES_SECONDS_MAX
+    while True:
+        begun = time.monotonic()
+        try:
+            return await connect(url, outsider.name, password, inbox=outsider.inbox, on_error=on_error)
+        except BusRefused:
+            now = time.monotonic()
+            if now - begun < SIGN_IN_SECONDS_MAX or now > until:
+                raise
+
+
 class BusClient:
     """One credential's connection; use `async with BusClient.connected(...)`."""
 
@@ -58,8 +76,8 @@ class BusClient:
     async def connected(
         cls, url: str, outsider: Outsider, password: str, *, on_error: OnError | None = None
     ) -> AsyncGenerator[BusClient]:
-        """Connect and close again; raises BusRefused for a wrong password or an absent bus."""
-        connection = await connect(url, outsider.name, password, inbox=outsider.inbox, on_error=on_error)
+        """Connect and close again; raises BusRefused for a wrong password or a bus that is absent for 15 s."""
+        connection = await _let_in(url, outsider, password, on_error)
         try:
             yield cls(connection, outsider)
         finally:

@@ -114,5 +114,6 @@ async def connect(
         if not connecting.done():
             connecting.cancel()
     await client.close()
-    reason = str(trouble[-1]) if trouble else f"no answer within {timeout_seconds:g} s"
-    raise BusRefused(f"the bus at {url} does not let {user} in: {reason}")
+    reason = str(trouble[-1]) if trouble else "no answer"
+    within = "" if refused.is_set() else f" within {timeout_seconds:g} s"
+    raise BusRefused(f"the bus at {url} does not let {user} in{within}: {reason}")
