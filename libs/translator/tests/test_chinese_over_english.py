@@ -146,12 +146,56 @@ def test_what_the_owner_calls_in_chinese_is_called_nothing_else():
     assert isinstance(named, NotRead)
 
 
-def test_of_a_dictionary_the_first_meanings_of_one_word_are_taken():
+def test_of_a_dictionary_the_first_meanings_of_one_or_two_words_are_taken_and_of_a_name_what_it_is_called():
     entries = (
         "# CC-CEDICT",
         "燈塔 灯塔 [deng1 ta3] /lighthouse/CL:座[zuo4]/",
+        "血型 血型 [xue4 xing2] /blood group/blood type/",
         "演出 演出 [yan3 chu1] /to act (in a play)/to perform/performance/concert/",
-        "北京 北京 [Bei3 jing1] /capital/",
+        "北京 北京 [Bei3 jing1] /Beijing, capital of the People's Republic of China/Peking/",
         "大 大 [da4] /big/",
     )
-    assert gathered(entries) == {"lighthouse": ["灯塔", "燈塔"], "act": ["演出"], "perform": ["演出"]}
+    assert gathered(entries) == {
+        "lighthouse": ["灯塔", "燈塔"],
+        "blood_group": ["血型"],
+        "blood_type": ["血型"],
+        "act": ["演出"],
+        "perform": ["演出"],
+        "performance": ["演出"],
+        "beijing": ["北京"],
+    }
+
+
+def ports() -> Catalog:
+    """Ports of towns, with what their cargo is."""
+    return Catalog(
+        connection="ports",
+        dialect=Dialect.SQLITE,
+        tables=(
+            Table(
+                name="port",
+                columns=(
+                    key("port_id"),
+                    column("name"),
+                    Column(name="country", type="TEXT", kind=ColumnKind.TEXT, values=("Germany", "New Zealand")),
+                    Column(name="cargo_type", type="TEXT", kind=ColumnKind.TEXT, values=("coal", "fruit")),
+                    column("crane_price", ColumnKind.NUMBER),
+                ),
+                primary_key=("port_id",),
+            ),
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("question", "statement"),
+    [
+        ("德国有多少个港口？", """SELECT COUNT(*) FROM "port" WHERE "country" = 'Germany'"""),
+        ("新西兰的港口有哪些？", """SELECT "name" FROM "port" WHERE "country" = 'New Zealand'"""),
+        ("类型是煤炭的港口", """SELECT "name" FROM "port" WHERE "cargo_type" = 'coal'"""),
+    ],
+)
+def test_values_that_are_stored_in_english_are_found_by_their_chinese_words(question: str, statement: str):
+    result = translate(question, ports(), today=TODAY)
+    assert isinstance(result, Translated), result
+    assert result.sql == statement

@@ -34,7 +34,7 @@ from querybus_translator.schema.phrases import Node, NodeKind
 from querybus_translator.writing.form import Form, describe
 
 CONFIDENCE_MIN: Final = 0.72
-LIKELY_MIN: Final = 0.4
+LIKELY_MIN: Final = 0.25
 """From there on a reading of every word is offered, in words, where it is not sure enough to be answered with."""
 QUESTION_LENGTH_MAX: Final = 2_000
 DEFINITION_LENGTH_MAX: Final = 120
@@ -258,11 +258,12 @@ def _not_read(read: QuestionRead, index: CatalogIndex, language: Language, best:
         if best is not None
         else tuple(node.text for node in nodes if node.kind in {NodeKind.WORD, NodeKind.TEXT})
     )
-    linked = any(node.candidates for node in nodes)
-    trigger = Trigger.AMBIGUOUS_QUESTION if linked else Trigger.MISSING_DATABASE_INFO
     tables = best.sketch.mentioned_tables() if best is not None else ()
     again = partial(_sure_reading, index=index, today=read.today)
-    read_as, near = near_questions(without_courtesy(read.question), best, index, again)
+    read_as, near = near_questions(without_courtesy(read.question), nodes, best, index, again)
+    linked = any(node.candidates for node in nodes) or (best is not None and is_likely(best))
+    # What is near may be what was meant: then nothing is said to be missing.
+    trigger = Trigger.AMBIGUOUS_QUESTION if linked or near else Trigger.MISSING_DATABASE_INFO
     # A single Chinese sign is a part of a word, unless the question is whole without it: nobody asks about such a part.
     quoted = [text for text in dict.fromkeys(unread) if len(text) > 1 or read_as or text.lower() in lexicon().vague]
     about = (", " if language == "en" else "、").join(quoted)

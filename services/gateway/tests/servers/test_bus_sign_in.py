@@ -15,8 +15,8 @@ from querybus.bus.stores.buckets import CredentialStore
 from querybus.core.credential import Credential, key_hash, key_text
 from querybus.core.subjects import StageName
 from querybus.ops.clock import system_clock
-from querybus_gateway.access.bus_tokens import SignInRequest
-from querybus_gateway.bus.sign_in import BusSignIn
+from querybus_gateway.access.callers import Callers
+from querybus_gateway.problems import Problem
 
 from .stack_of_tests import ApiStack
 
@@ -63,16 +63,16 @@ async def test_a_caller_is_let_in_by_a_gateway_that_answers_only_the_fourth_try_
     stack: ApiStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key = await made(stack, "patient")
-    admitted, tries = BusSignIn._admitted, 0
+    identify, tries = Callers.identify, 0
 
-    async def slowly(self: BusSignIn, request: SignInRequest) -> Credential | str:
+    async def slowly(self: Callers, key: str | Problem | None, source: str) -> Credential | Problem:
         nonlocal tries
         tries += 1
         if tries < 4:
             await asyncio.sleep(SIGN_IN_SECONDS_MAX + 0.3)
-        return await admitted(self, request)
+        return await identify(self, key, source)
 
-    monkeypatch.setattr(BusSignIn, "_admitted", slowly)
+    monkeypatch.setattr(Callers, "identify", slowly)
     async with BusClient.connected(stack.bus.url, Outsider("acme", "patient", "ann", "business"), key) as client:
         assert (await client.call("connections", {}))["connections"]
     assert tries >= 4

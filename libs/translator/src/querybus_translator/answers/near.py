@@ -1,4 +1,5 @@
-"""The nearest questions to one that was not read: without the words that say nothing here, or with a value that is there.
+"""The nearest questions to one that was not read: without the words that say nothing here, with a value that is there, with a figure
+that the table has in place of one that it has not, or with what rows may lack where a deed is denied.
 
 Nothing of weight is ever left out: no negation, number, comparison, name or verb. Every question is read again and
 offered only if it is answered for sure, and with rows of its own.
@@ -10,7 +11,11 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
+from querybus.core.catalog import Language, Table
+from querybus.text.language import detect_language
 from querybus.text.similarity import typing_distance
+from querybus_translator.answers.options import display
+from querybus_translator.language.lexicon import Op
 from querybus_translator.language.names import is_han
 from querybus_translator.readers.reading import Reading
 from querybus_translator.schema.index import CatalogIndex
@@ -20,6 +25,9 @@ LEFT_OUT_MAX: Final = 3
 NEAR_VALUES_MAX: Final = 2
 VALUES_COMPARED_MAX: Final = 20_000
 TYPED_LENGTH_MIN: Final = 4
+TABLES_TRIED_MAX: Final = 6
+FIGURES_TRIED_MAX: Final = 8
+NAMES_TRIED_MAX: Final = 3
 _VERB_ENDINGS: Final = ("ed", "ing")
 _VERBS: Final = frozenset(
     [
@@ -91,19 +99,29 @@ ReadAgain = Callable[[str], Reading | None]
 
 
 def near_questions(
-    question: str, best: Reading | None, index: CatalogIndex, read_again: ReadAgain
+    question: str, nodes: Sequence[Node], best: Reading | None, index: CatalogIndex, read_again: ReadAgain
 ) -> tuple[str, tuple[str, ...]]:
-    """Return the question as it was understood, empty if it was not, and all near questions, the nearest first."""
+    """Return the question as it was understood, empty if it was not, and all near questions, the nearest first.
+
+    `nodes` are the question's, of which `best` makes the best form, None where it makes none.
+    """
     if best is None:
-        return "", ()
-    nodes = best.sketch.nodes
-    unread = [node for node in nodes if node.text in best.judgement.unread]
+        unread = [node for node in nodes if node.kind is NodeKind.WORD]
+    else:
+        unread = [node for node in nodes if node.text in best.judgement.unread]
     # Only what describes something known can be left out: the thing itself is what the question is about.
     is_whole = all(_describes(place, nodes, unread) for place, node in enumerate(nodes) if node in unread)
     found: dict[str, str] = {}
     read_as = ""
-    shorter = _without(question, unread) if is_whole else None
-    for item in (*_with_values(question, unread, index), *((shorter,) if shorter else ())):
+    shorter = _without(question, unread) if is_whole and best is not None else None
+    language = detect_language(question)
+    for item in (
+        *_with_values(question, unread, index),
+        *_with_names(question, unread, index, language),
+        *_lacking(nodes, best, index, language),
+        *_with_figures(question, nodes, best, unread, index, language),
+        *((shorter,) if shorter else ()),
+    ):
         result = read_again(item)
         if result is None or result.written.sql in found:
             continue
@@ -111,6 +129,76 @@ def near_questions(
         if item == shorter:
             read_as = item
     return read_as, tuple(found.values())
+
+
+def _lacking(nodes: Sequence[Node], best: Reading | None, index: CatalogIndex, language: Language) -> Iterator[str]:
+    """ "Which plays were never performed?": give what a play may be without, where nothing else is said of it."""
+    if not any(node.op is Op.NOT for node in nodes) or not all(_says_little(node) for node in nodes):
+        return
+    tables = (
+        {best.sketch.table(place) for place in range(len(nodes))} - {None} if best is not None else set[int | None]()
+    )
+    words = [node.text for node in nodes if node.kind is NodeKind.WORD and is_han(node.text)]
+    near = [item for word in words for item in index.sharing_signs(word)[:1] if isinstance(item, Table)]
+    anchors = [number for number in tables if number is not None] or [index.catalog.tables.index(item) for item in near]
+    for anchor in anchors if len(anchors) == 1 else ():
+        for edge in index.graph.edges_of(anchor)[:TABLES_TRIED_MAX]:
+            if edge.target == anchor and edge.source != anchor:
+                rows, lacked = (display(index.table(number), language) for number in (anchor, edge.source))
+                yield f"哪些{rows}没有{lacked}？" if language == "zh" else f"Which {rows} have no {lacked}?"
+
+
+def _says_little(node: Node) -> bool:
+    """Whether a node is a name, a word that asks, denies or says nothing: no figure, value, period or comparison."""
+    is_value = node.kind is NodeKind.LINK and node.candidates[0].value is not None
+    return not is_value and (
+        node.kind in (NodeKind.LINK, NodeKind.WORD, NodeKind.STOP, NodeKind.MARK) or node.op in (Op.NOT, Op.SHOW)
+    )
+
+
+def _with_figures(
+    question: str,
+    nodes: Sequence[Node],
+    best: Reading | None,
+    unread: Sequence[Node],
+    index: CatalogIndex,
+    language: Language,
+) -> Iterator[str]:
+    """ "Ticket income per hall": give the total of each figure of the tickets, where the one that was said is not known."""
+    words = [node for node in unread if node.kind is NodeKind.WORD]
+    if len(words) != len(unread) or not words or not any(node.op in _OF_FIGURES for node in nodes):
+        return
+    # "Income per month": where nothing else is named, the figure of any table may be meant.
+    tables = range(len(index.catalog.tables)) if best is None else best.sketch.mentioned_tables()
+    place = nodes.index(words[0])
+    if place and nodes[place - 1].op is Op.SHOW:
+        # "Which ... sold the most": rows are asked for, no figure.
+        return
+    word = words[0].text
+    start = question.find(word)
+    figures = [
+        column
+        for table in list(tables)[:TABLES_TRIED_MAX]
+        for number, column in enumerate(index.table(table).columns)
+        if index.holds_figures(table, number) and not index.is_key(table, number)
+    ]
+    for column in figures[:FIGURES_TRIED_MAX]:
+        called = display(column, language)
+        total = f"总{called}" if language == "zh" else f"total {called}"
+        yield question[:start] + total + question[start + len(word) :]
+
+
+def _with_names(question: str, unread: Sequence[Node], index: CatalogIndex, language: Language) -> Iterator[str]:
+    """Give the question with a Chinese word replaced by a name of which some Chinese word shares a sign with it: 剧目 and 戏剧."""
+    for node in unread:
+        if node.kind is not NodeKind.WORD or not is_han(node.text):
+            continue
+        start = question.find(node.text)
+        for named in index.sharing_signs(node.text)[:NAMES_TRIED_MAX]:
+            yield question[:start] + display(named, language) + question[start + len(node.text) :]
+
+
+_OF_FIGURES: Final = frozenset({Op.EACH, Op.BY, Op.SUM, Op.AVERAGE, Op.MOST, Op.HIGHEST, Op.LOWEST, Op.FEWEST})
 
 
 def _without(question: str, unread: Sequence[Node]) -> str | None:

@@ -217,18 +217,24 @@ def _comparing(document: dict[str, Any]) -> Iterable[tuple[Op, Concept | None, l
             [form + " than" for form in row.get("less", [])],
             row.get("zh_less", []),
         )
-        yield Op.ADJECTIVE_ASK, concept, row.get("ask", []), row.get("zh_ask", [])
+        yield Op.ADJECTIVE_ASK, concept, [*row.get("ask", []), *row.get("verbs", [])], row.get("zh_ask", [])
         yield (
             Op.ADJECTIVE_MOST,
             concept,
             [*_superlative(row.get("most", []), "most"), *row.get("most_said", [])],
-            row.get("zh_most", []),
+            _attributive(row.get("zh_most", [])),
         )
-        yield Op.ADJECTIVE_LEAST, concept, _superlative(row.get("least", []), "least"), row.get("zh_least", [])
+        least = _superlative(row.get("least", []), "least")
+        yield Op.ADJECTIVE_LEAST, concept, least, _attributive(row.get("zh_least", []))
         bare = [form for form in row.get("most", []) if not form.endswith("st")]
         yield Op.ADJECTIVE_LEAST, concept, [f"least {form}" for form in bare], []
         yield Op.ADJECTIVE_MORE, concept, [f"more {form} than" for form in bare], []
         yield Op.ADJECTIVE_LESS, concept, [f"less {form} than" for form in bare], []
+
+
+def _attributive(forms: list[str]) -> list[str]:
+    """年龄最大 and 年龄最大的."""
+    return [form + ending for form in forms for ending in ("", "的")]
 
 
 def _superlative(forms: list[str], degree: str) -> list[str]:

@@ -26,6 +26,7 @@ from querybus_translator.language.lexicon import ADJECTIVES, Op, lexicon
 from querybus_translator.language.periods import years_before
 from querybus_translator.readers.patterns import read_patterns, read_patterns_behind
 from querybus_translator.readers.times import read_bounded_period, read_period_alone, read_ranges
+from querybus_translator.readers.units import column_of_unit, read_units
 from querybus_translator.readers.values import read_bare_number, read_text, read_value
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Form, Literal, Measure, Operator
@@ -60,6 +61,7 @@ def read_conditions(sketch: Sketch) -> None:
             read_period_alone(sketch, place)
         elif node.kind is NodeKind.NUMBER:
             read_bare_number(sketch, place)
+    read_units(sketch)
 
 
 def _read_done(sketch: Sketch) -> None:
@@ -139,7 +141,7 @@ def _figure(sketch: Sketch, place: int, figure: int, left: int | None, right: in
     if number is None:
         return
     operator = _operator(sketch, op, number)
-    before = sketch.column(left) if sketch.is_free(left) else None
+    before = (sketch.column(left) or sketch.figure_of_verb(left)) if sketch.is_free(left) else None
     if before is not None and sketch.is_key(before) and not says_key(sketch, left):
         before = None
     if sketch.op(left) is Op.COUNT and sketch.is_free(left) and left is not None:
@@ -279,7 +281,10 @@ def _by_meaning(sketch: Sketch, place: int, figure: int, operator: Operator) -> 
     if number is None:
         return False
     result: tuple[ColumnRef, bool] | None = None
-    if node.op in {Op.AFTER, Op.BEFORE, Op.SINCE} or (node.op not in ADJECTIVES and looks_like_year(number)):
+    measured = column_of_unit(sketch, figure)
+    if measured is not None:
+        result = (measured, False)
+    elif node.op in {Op.AFTER, Op.BEFORE, Op.SINCE} or (node.op not in ADJECTIVES and looks_like_year(number)):
         column = time_column(sketch, place)
         result = None if column is None else (column, False)
     else:
@@ -336,7 +341,7 @@ def _nested(sketch: Sketch, place: int, figure: int, left: int | None) -> None:
         if sketch.op(between) is Op.COUNT:
             sketch.take(between)
     inner = sketch.column(named) if sketch.is_free(named) else None
-    outer = sketch.column(left) if sketch.is_free(left) else None
+    outer = (sketch.column(left) or sketch.figure_of_verb(left)) if sketch.is_free(left) else None
     if outer is not None and not sketch.is_numeric(outer):
         outer = None
     if inner is not None and not sketch.is_numeric(inner):

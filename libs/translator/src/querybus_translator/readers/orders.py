@@ -51,6 +51,9 @@ def read_orders(sketch: Sketch) -> None:
     if measures:
         sketch.orderings = [Ordering(item, descending) for item in measures]
         return
+    if sketch.orderings:
+        # "Sorted by the ones with the highest revenue first" has said by what.
+        return
     if any(node.op is Op.COUNT for node in sketch.nodes) and not any(
         _sorts_letters(sketch.nodes[place].text) for place in places
     ):

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from querybus_translator.language.lexicon import ADJECTIVES, Concept, Op, lexicon
 from querybus_translator.schema.phrases import NodeKind
-from querybus_translator.writing.form import Aggregate, ColumnRef, Measure
+from querybus_translator.writing.form import Aggregate, ColumnRef, Measure, Ordering
 from querybus_translator.writing.sketch import Ranking, Sketch
 
 _UP = frozenset({Op.FEWEST, Op.RARE, Op.LOWEST, Op.ADJECTIVE_LEAST})
@@ -27,6 +27,7 @@ _SUPERLATIVES = (
 
 def read_rankings(sketch: Sketch) -> None:
     """Read every superlative that its neighbours complete."""
+    _sorted_first(sketch)
     for place in sketch.free_places(*_SUPERLATIVES):
         if sketch.taken[place]:
             continue
@@ -41,6 +42,32 @@ def read_rankings(sketch: Sketch) -> None:
         if not sketch.asked[place]:
             _highest(sketch, place)
     _number_of_rows(sketch)
+
+
+def _sorted_first(sketch: Sketch) -> None:
+    """ "Buildings, the ones with the fewest floors first", "the cheapest first": what the superlative ranks sorts all rows."""
+    for end, node in enumerate(sketch.nodes):
+        behind = sketch.nodes[end + 1] if end + 1 < len(sketch.nodes) else None
+        if node.text.lower() != "first" or not (behind is None or behind.kind is NodeKind.MARK):
+            continue
+        for place in range(end - 1, max(-1, end - _WORDS_SORTED_MAX), -1):
+            if sketch.nodes[place].kind is NodeKind.MARK:
+                break
+            if sketch.op(place) not in _SUPERLATIVES or sketch.taken[place]:
+                continue
+            sketch.take(end)
+            before = len(sketch.rankings)
+            (_most if sketch.op(place) in {Op.MOST, Op.FEWEST} else _highest)(sketch, place)
+            for ranking in sketch.rankings[before:]:
+                by = ranking.by or Measure(aggregate=Aggregate.COUNT, table=ranking.counted)
+                sketch.orderings.append(Ordering(by, ranking.descending))
+            # Nothing to sort by was found: the word says more than was read.
+            sketch.taken[end] = len(sketch.rankings) > before
+            del sketch.rankings[before:]
+            break
+
+
+_WORDS_SORTED_MAX = 6
 
 
 def _number_of_rows(sketch: Sketch) -> None:
@@ -154,7 +181,7 @@ def _most(sketch: Sketch, place: int) -> None:
         return
     sketch.take(place)
     before = sketch.before(place)
-    costing = sketch.column(before)
+    costing = sketch.column(before) or sketch.figure_of_verb(before)
     if costing is not None and not sketch.chinese and sketch.is_free(before) and sketch.is_numeric(costing):
         # "Which product costs the most": the verb names the figure.
         sketch.take(before)

@@ -12,7 +12,7 @@ from querybus_translator.readers.amounts import adds_up, asks_amount, is_figure,
 from querybus_translator.readers.shares import flagged, read_rates, read_shares, states_flag, wants_total
 from querybus_translator.schema.labels import labels
 from querybus_translator.schema.phrases import NodeKind
-from querybus_translator.writing.form import Aggregate, ColumnRef, Measure
+from querybus_translator.writing.form import Aggregate, ColumnRef, Form, Measure, columns_of
 from querybus_translator.writing.sketch import TEMPORAL, Sketch
 
 _FIGURES = {
@@ -59,6 +59,7 @@ def read_targets(sketch: Sketch) -> None:
             sketch.take(place)
             sketch.targets.append((place, Measure(column)))
     read_rates(sketch)
+    _on_average(sketch)
     _swallowed_totals(sketch)
     for place in sketch.free_places(Op.DETAILS):
         sketch.take(place)
@@ -82,6 +83,23 @@ def read_targets(sketch: Sketch) -> None:
     for place, measure in sorted(sketch.targets, key=lambda item: item[0]):
         seen.setdefault(measure, place)
     sketch.targets = [(place, measure) for measure, place in seen.items()]
+
+
+def _on_average(sketch: Sketch) -> None:
+    """ "How old are members on average", "what do pens cost on average": the one figure that is asked for is averaged."""
+    places = [place for place in sketch.free_places(Op.AVERAGE) if sketch.after(place) is None or place == 0]
+    figures = [
+        number
+        for number, (_, measure) in enumerate(sketch.targets)
+        if measure.aggregate is None
+        and sketch.is_numeric(measure.column)
+        and measure.column is not None
+        and not sketch.is_key(measure.column)
+    ]
+    if len(places) == 1 and len(figures) == 1:
+        sketch.take(places[0])
+        place, measure = sketch.targets[figures[0]]
+        sketch.targets[figures[0]] = (place, Measure(measure.column, Aggregate.AVERAGE))
 
 
 def _is_denied_deed(sketch: Sketch, place: int) -> bool:
@@ -133,6 +151,9 @@ def _swallowed_totals(sketch: Sketch) -> None:
     for number, (place, measure) in enumerate(sketch.targets):
         if measure.aggregate is not None or not sketch.is_numeric(measure.column):
             continue
+        if sketch.op(place) is Op.ADJECTIVE_ASK:
+            # "How much does a visit cost": one visit, not all of them.
+            continue
         # "Fees of the last three months": a figure that adds up, and no list is asked for.
         if sketch.says_sum(place) or (is_bare and adds_up(sketch, measure)):
             sketch.targets[number] = (place, Measure(measure.column, Aggregate.SUM))
@@ -162,6 +183,13 @@ def _asked_by_meaning(sketch: Sketch, place: int) -> None:
     if result is None:
         return
     sketch.take(place)
+    compared = columns_of(Form(targets=(), where=tuple(placed.condition for placed in sketch.conditions)))
+    ranked = {ranking.by.column for ranking in sketch.rankings if ranking.by is not None}
+    if sketch.figure_of_verb(place) is not None and result[0] in {
+        *compared, *ranked, sketch.column(sketch.after(place)),
+    }:  # fmt: skip
+        # "Who earns a salary above ...", "trips that cost less than ...": what the verb says is read already.
+        return
     sketch.doubts += 0.05
     sketch.targets.append((place, Measure(result[0])))
 

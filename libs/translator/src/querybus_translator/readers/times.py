@@ -139,7 +139,7 @@ def _range(sketch: Sketch, places: tuple[int, int, int, int], left: int | None, 
     one, other = sketch.nodes[low], sketch.nodes[high]
     column: ColumnRef | None = None
     for beside in (left, right):
-        result = sketch.column(beside) if sketch.is_free(beside) else None
+        result = (sketch.column(beside) or sketch.figure_of_verb(beside)) if sketch.is_free(beside) else None
         # 5月3日至6月1日的销售额: no figure lies between two days.
         is_figure = result is not None and one.period is None and sketch.is_numeric(result)
         if result is not None and (is_figure or is_temporal(sketch, result)):

@@ -15,12 +15,13 @@ from functools import lru_cache
 from typing import Any
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Language, Table
-from querybus_translator.language.chinese_words import chinese_words
+from querybus_translator.language.english_words import english_words
 from querybus_translator.language.lexicon import FIGURES, Op, lexicon
 from querybus_translator.language.names import is_han, name_words, split_prefix
 from querybus_translator.language.segment import segment
 from querybus_translator.language.stems import base_form, stem
 from querybus_translator.language.tokens import TokenKind, tokenize
+from querybus_translator.schema.chinese import TRANSLATED, VALUE_WORDS_MAX, chinese_meanings, stands_for
 from querybus_translator.schema.joins import JoinGraph
 from querybus_translator.schema.roles import Role, roles_of
 
@@ -29,14 +30,13 @@ HAN_NAME_LENGTH_MAX = 12
 HAN_WORD_LENGTH_MIN = 2
 VALUE_TOKENS_MAX = 10
 INDEXES_KEPT_MAX = 32
+_ABBREVIATED_LETTERS_MIN = 5
 _SPELLING_LETTERS_MIN = 5
 _SPELLING_RATIO_MIN = 0.84
 
 _FIGURE = re.compile(r"\s*-?\d+(\.\d+)?\s*")
 EXACT = 1.0
 SAME_STEM = 0.88
-TRANSLATED = 0.95
-"""A Chinese word for an English one, where the catalog calls nothing in Chinese."""
 RELATED = 0.82
 ABBREVIATED = 0.7
 MISSPELT = 0.7
@@ -92,7 +92,10 @@ class CatalogIndex:
             if not is_han(word):
                 self._stems[stem(word)].add(word)
                 self._initials[word[:1]].append(word)
-        self._translated: Mapping[str, frozenset[str]] = {}
+        self._translated: Mapping[str, Mapping[str, float]] = {}
+        self.compounds: Mapping[str, tuple[str, str]] = {}
+        """Chinese words that stand for two English ones: 血型 is a blood type."""
+        self._other_words: Mapping[str, Mapping[str, float]] | None = None
         self._reads_chinese = False
         self.han_length_max = max((len(word) for word in self.han_words), default=1)
 
@@ -100,12 +103,32 @@ class CatalogIndex:
         """Learn what the words of an English catalog are called in Chinese, at its first Chinese question."""
         if self._called or self._reads_chinese:
             return
-        translated = chinese_words(frozenset(self.own))
-        self._translated = {word: english for word, english in translated.items() if word not in self.han_words}
-        self.han_words |= set(self._translated)
+        stored = frozenset(key for key in self.values if len(key) <= VALUE_WORDS_MAX)
+        meant = chinese_meanings(frozenset(self.own), self._words_otherwise(), stored, frozenset(self.han_words))
+        self._translated, self.compounds = meant.names, meant.compounds
+        for word, keys in meant.values.items():
+            self.values[(word,)] += [value for key in keys for value in self.values[key]]
+        self.han_words |= {*self._translated, *self.compounds, *meant.values}
         self.han_length_max = max((len(word) for word in self.han_words), default=1)
         self._similar.clear()
         self._reads_chinese = True
+
+    def sharing_signs(self, word: str) -> list[Table | Column]:
+        """Return what is called by English words for which a Chinese word shares a sign with this one, tables and close ones first."""
+        best: dict[int, tuple[float, float]] = {}
+        for chinese, meant in self._translated.items():
+            shared = len(set(chinese) & set(word)) / max(len(chinese), len(word))
+            for english, closeness in meant.items() if shared else ():
+                for number in self.own[english]:
+                    entry = self.entries[number]
+                    if entry.table < len(self.catalog.tables) and any(len(name) == 1 for name in entry.names):
+                        score = (closeness, shared)
+                        best[number] = max(best.get(number, score), score)
+        ranked = sorted(best, key=lambda number: (self.entries[number].column is not None, *(-x for x in best[number])))
+        return [
+            self.table(entry.table) if entry.column is None else self.column(entry.table, entry.column)
+            for entry in (self.entries[number] for number in ranked)
+        ]
 
     def entries_of_table(self, number: int) -> Entry:
         """Return the entry of the table itself."""
@@ -177,36 +200,55 @@ class CatalogIndex:
         return known
 
     def _compare(self, word: str) -> dict[str, float]:
-        result: dict[str, float] = {}
-
-        def add(other: str, closeness: float) -> None:
-            if other in self.own and result.get(other, 0.0) < closeness:
-                result[other] = closeness
-
-        add(word, EXACT)
+        result: dict[str, float] = {word: EXACT} if word in self.own else {}
         if not any(phrase.op is Op.NOT for phrase in lexicon().english.get((word,), ())):
             for spelt in lexicon().abbreviations.get(word, ())[:1]:
-                add(spelt, EXACT)
+                self._add(result, spelt, EXACT)
         if any(phrase.op in FIGURES for phrase in lexicon().english.get((word,), ())):
             # "Total" asks for a sum; only a name that holds the very word takes it from that.
             return result
         for other in lexicon().related.get(word, ()):
-            add(other, TRANSLATED if is_han(word) and not self._called else RELATED)
+            self._add(result, other, TRANSLATED if is_han(word) and not self._called else RELATED)
         if is_han(word):
-            for other in self._translated.get(word, ()):
-                add(other, TRANSLATED)
-            return result
+            self._add_chinese(result, word)
+        else:
+            self._add_english(result, word)
+        return result
+
+    def _add(self, result: dict[str, float], other: str, closeness: float) -> None:
+        """Note a word of this catalog with the best of its closenesses."""
+        if other in self.own and result.get(other, 0.0) < closeness:
+            result[other] = closeness
+
+    def _add_chinese(self, result: dict[str, float], word: str) -> None:
+        for other, closeness in self._translated.get(word, {}).items():
+            self._add(result, other, closeness)
+        if not result and not self._called:
+            english = [item for item in lexicon().related.get(word, ()) if not is_han(item)]
+            for other, closeness in stands_for(english, self.own, self._words_otherwise()).items():
+                self._add(result, other, closeness)
+
+    def _add_english(self, result: dict[str, float], word: str) -> None:
         for other in self._stems.get(stem(word), ()):
-            add(other, SAME_STEM)
-        if len(word) >= 5:
+            self._add(result, other, SAME_STEM)
+        plain = (lexicon().stopwords, lexicon().verbs, lexicon().fillers, lexicon().label_words)
+        if not result and not any(word in words for words in plain) and (word,) not in self.values:
+            for other, closeness in self._words_otherwise().get(word, {}).items():
+                self._add(result, other, closeness)
+        if len(word) >= _ABBREVIATED_LETTERS_MIN:
             for other in self._initials.get(word[:1], ()):
                 if 3 <= len(other) <= len(word) - 2 and word.startswith(other) and other not in lexicon().related:
-                    add(other, ABBREVIATED)
+                    self._add(result, other, ABBREVIATED)
         if not result and len(word) >= _SPELLING_LETTERS_MIN:
             for other in self._initials.get(word[:1], ()):
                 if abs(len(other) - len(word)) <= 2 and _alike(word, other):
-                    add(other, MISSPELT)
-        return result
+                    self._add(result, other, MISSPELT)
+
+    def _words_otherwise(self) -> Mapping[str, Mapping[str, float]]:
+        """Return which words of this catalog other words may stand for, learnt at the first word that it does not use."""
+        if self._other_words is None:
+            self._other_words = english_words(frozenset(word for word in self.own if not is_han(word)))
+        return self._other_words
 
     def _collect_han(self) -> None:
         self._called = frozenset(item for table in self.catalog.tables for item in _said(table) if is_han(item))
@@ -224,7 +266,7 @@ class CatalogIndex:
         table_names = _with_key_name(table, self._names(table, owner=""))
         self._table_entries.append(len(self.entries))
         self.table_words.append(frozenset(word for name in table_names for word in name))
-        self._add(Entry(number, None, table_names))
+        self._add_entry(Entry(number, None, table_names))
         titled = _titled_by_table(table)
         for place, column in enumerate(table.columns):
             names = self._names(column, owner=table.name.lower(), table=table)
@@ -235,7 +277,7 @@ class CatalogIndex:
             for name in table_names:
                 for word in name:
                     self.via_table[word].add(len(self.entries))
-            self._add(entry)
+            self._add_entry(entry)
             if column.kind is ColumnKind.TEXT and not column.personal:
                 self._add_values(number, place, column)
 
@@ -247,11 +289,11 @@ class CatalogIndex:
         self._table_entries.append(len(self.entries))
         self.table_words.append(frozenset())
         names = (*role.names, *((*name, *own) for name in role.names if not set(name) & set(own)))
-        self._add(Entry(number, None, tuple(dict.fromkeys(names)), said))
+        self._add_entry(Entry(number, None, tuple(dict.fromkeys(names)), said))
         for place in range(len(table.columns)):
             theirs = self.entry_of_column(role.table, place).names
             called = tuple(dict.fromkeys((*name, *item) for name in role.names for item in theirs))
-            self._add(Entry(number, place, called, said))
+            self._add_entry(Entry(number, place, called, said))
 
     def _without_entity_names(
         self, table: Table, column: Column, names: tuple[tuple[str, ...], ...]
@@ -271,7 +313,7 @@ class CatalogIndex:
                 return (names[0], *kept)
         return names
 
-    def _add(self, entry: Entry) -> None:
+    def _add_entry(self, entry: Entry) -> None:
         for name in entry.names:
             for word in name:
                 self.own[word].add(len(self.entries))

@@ -25,6 +25,7 @@ from querybus_translator.language.periods import (
 from querybus_translator.language.segment import segment
 from querybus_translator.language.stems import base_form
 from querybus_translator.language.tokens import Token, TokenKind, tokenize
+from querybus_translator.language.units import unit_of_measure
 from querybus_translator.schema.comparison import CANDIDATES_MAX, Candidate, compare_names
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.phrases import Node, NodeKind, Span, phrases, text_of
@@ -38,6 +39,9 @@ _EXACT_SCORE: Final = 0.999
 _LIGHT_SCORE_MIN: Final = 0.9
 _FILLER_COST: Final = 0.1
 _SHARED_SCORE_MIN: Final = 0.85
+_NEAR_VALUE: Final = 0.85
+_TRANSLATED_VALUE: Final = 0.9
+_KINDS_MAX: Final = 30
 
 
 def read_nodes(question: str, index: CatalogIndex, today: date) -> tuple[Node, ...]:
@@ -85,9 +89,18 @@ def _cut_chinese(tokens: Sequence[Token], index: CatalogIndex) -> list[Token]:
             number = chinese_number(piece)
             if number is not None and piece not in index.han_words and piece not in words.chinese:
                 result.append(Token(piece, str(number), str(number), TokenKind.NUMBER))
+            elif norm in index.compounds and _is_one_name(index.compounds[norm], index):
+                half = max(1, len(piece) // 2)
+                parts = zip((piece[:half], piece[half:]), index.compounds[norm], strict=True)
+                result += [Token(text, word, word, TokenKind.HAN) for text, word in parts]
             else:
                 result.append(Token(piece, norm, norm, TokenKind.HAN))
     return result
+
+
+def _is_one_name(words: tuple[str, str], index: CatalogIndex) -> bool:
+    """Whether something of the catalog is called by both words."""
+    return any(item.score >= _SHARED_SCORE_MIN for item in _schema(words, index, bounded=False))
 
 
 def _share_nouns(tokens: list[Token], index: CatalogIndex) -> list[Token]:
@@ -157,6 +170,8 @@ def _single(tokens: Sequence[Token], start: int) -> Span:
         return Span(start, start + 1, 0.9, Node(NodeKind.NUMBER, token.text, number=1))
     if token.norm in words.ordinals:
         return Span(start, start + 1, 0.6, Node(NodeKind.NUMBER, token.text, number=words.ordinals[token.norm]))
+    if token.norm == "place" and start and tokens[start - 1].base in {"take", "took", "taking", "taken"}:
+        return Span(start, start + 1, 0.05, Node(NodeKind.STOP, token.text))
     stops = words.chinese_stopwords if token.kind is TokenKind.HAN else words.stopwords
     if token.norm in stops or token.norm in words.verbs:
         return Span(start, start + 1, 0.05, Node(NodeKind.STOP, token.text))
@@ -231,6 +246,9 @@ def _meant(
     if end - start == 1 and start and tokens[start - 1].norm in _TIME_LEADS and unit_of(token.norm) is not None:
         # "By month" cuts time, unless a column is called exactly so.
         candidates = [candidate for candidate in candidates if candidate.score >= _LIGHT_SCORE_MIN]
+    if end - start == 1 and start and _is_figure(tokens[start - 1]) and unit_of_measure(token.norm) is not None:
+        # "Two hours": the unit of the figure, unless a column is called exactly so.
+        candidates = [link for link in candidates if link.score >= _LIGHT_SCORE_MIN]
     if end - start > 1 and token.kind is TokenKind.HAN:
         # 城市读者 are readers; only 读者城市 is their city.
         things = {link.table for link in _schema([token.base], index, bounded=False) if link.column is None}
@@ -287,11 +305,15 @@ def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Spa
             best * max(content, 0.5)
             - (0.25 if bounded else 0.0)
             + 0.1 * (end - start - 1)
-            + (0.05 * len(tokens[start].norm) if tokens[start].kind is TokenKind.HAN else 0.0)
+            + (0.05 * len(tokens[start].text) if tokens[start].kind is TokenKind.HAN else 0.0)
         )
         node = Node(NodeKind.LINK, text_of(tokens, start, end), candidates=kept)
         spans.append(Span(start, end, weight, node))
     return spans
+
+
+def _is_figure(token: Token) -> bool:
+    return token.kind is TokenKind.NUMBER or token.norm in lexicon().numbers
 
 
 _MOST: Final = frozenset({"most", "fewest", "least", "more", "fewer", "less"})
@@ -352,8 +374,11 @@ def _values(tokens: Sequence[Token], start: int, end: int, index: CatalogIndex) 
         hits = index.values.get(base, []) or index.values.get((*base[:-1], base_form(base[-1])), [])
         # Several words that are all alike are hardly alike by chance: "store managers".
         content = sum(column not in lexicon().stopwords for column in key)
-        closeness = 0.85 if content < 2 else 0.97
+        closeness = _NEAR_VALUE if content < 2 else 0.97
     result = [Candidate(hit.table, hit.column, hit.text, closeness) for hit in hits]
+    if len(key) == 1 and is_han(key[0]):
+        # 德国 is what the data call Germany.
+        result = [item if is_han(item.value or "") else replace(item, score=_TRANSLATED_VALUE) for item in result]
     if len(key) == 1:
         plain = key[0] in lexicon().stopwords or (len(key[0]) == 1 and not is_han(key[0]))
         capital = span[0].text[:1].isupper() and start > 0
@@ -361,11 +386,19 @@ def _values(tokens: Sequence[Token], start: int, end: int, index: CatalogIndex) 
             same = span[0].text if capital and key[0] not in {"i", "a"} else ""
             result = [replace(item, score=0.8) for item in result if item.value == same]
         elif not capital and not is_han(key[0]):
-            result = [replace(item, score=closeness - (0.12 if closeness > 0.9 else 0.25)) for item in result]
+            result = [replace(item, score=closeness - _cost_of_lower_case(item, closeness, index)) for item in result]
     # What is stored just as it was said needs no other spelling beside it.
     said = {link.table: link.column for link in result}
     result += [link for link in _stored_otherwise(key, index) if said.get(link.table, link.column) == link.column]
     return result
+
+
+def _cost_of_lower_case(value: Candidate, closeness: float, index: CatalogIndex) -> float:
+    """A word that merely resembles a value is hardly meant for it, unless the column holds kinds: "comedies" of genre."""
+    if closeness > _NEAR_VALUE:
+        return 0.12
+    holds_kinds = value.column is not None and len(index.column(value.table, value.column).values) <= _KINDS_MAX
+    return 0.1 if holds_kinds else 0.25
 
 
 def _stored_otherwise(key: tuple[str, ...], index: CatalogIndex) -> list[Candidate]:

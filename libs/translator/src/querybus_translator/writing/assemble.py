@@ -78,8 +78,8 @@ def _anchor(sketch: Sketch) -> int | None:
     for place, group in sketch.groups:
         del place
         return group if isinstance(group, int) else group.table
-    mentioned = sketch.mentioned_tables()
-    return mentioned[0] if mentioned else None
+    compared = [table for placed in sketch.conditions for table in condition_tables(placed.condition)]
+    return next(iter((*sketch.mentioned_tables(), *compared)), None)
 
 
 def _chinese_head(sketch: Sketch, grouped: set[int], counted: set[int | None]) -> int | None:
@@ -172,6 +172,9 @@ def _parted(
     where = [*read_alternatives(sketch), *(membership for _, membership in sketch.absences)]
     if all(target.aggregate is not Aggregate.SHARE for target in targets):
         return tuple(targets), tuple(where)
+    if not sketch.groups and any(target.aggregate is None and sketch.is_numeric(target.column) for target in targets):
+        # "What percentage of the price are novels": of a figure it is no share of rows.
+        return None
     open_conditions = [condition for condition in where if not _is_period(sketch, condition)]
     if len(open_conditions) > 1 or (not open_conditions and not is_grouped):
         return None

@@ -98,6 +98,14 @@ class Sketch:
             return None
         return ColumnRef(pick.table, pick.column)
 
+    def figure_of_verb(self, place: int | None) -> ColumnRef | None:
+        """Return the figure that a verb says of its subject: what a ticket costs is its price. None for other words."""
+        node = None if place is None else self.nodes[place]
+        if place is None or node is None or node.op is not Op.ADJECTIVE_ASK or node.phrase is None or place == 0:
+            return None
+        result = self.concept_column(node.phrase.concepts, place, ())
+        return None if result is None or not self.is_numeric(result[0]) else result[0]
+
     def is_flag(self, column: ColumnRef) -> bool:
         """Whether a column says yes or no of a row: by its type, or a whole number that is called so."""
         named = self.index.column(column.table, column.column)
@@ -228,7 +236,12 @@ class Sketch:
             result = self._concept_in(concepts, table)
             if result is not None:
                 return result
-        return None
+        if wanted:
+            return None
+        # "Who earns more than ...": nothing is named but the figure, which one table alone may have.
+        found = [self._concept_in(concepts, table) for table in range(len(self.index.catalog.tables))]
+        results = [result for result in found if result is not None]
+        return results[0] if len(results) == 1 else None
 
     def _concept_in(self, concepts: Sequence[Concept], table: int) -> tuple[ColumnRef, bool] | None:
         best: tuple[float, ColumnRef, bool] | None = None

@@ -1,0 +1,47 @@
+"""Which words of a catalog an English word may stand for that the catalog does not use, by a general dictionary (`words/english.txt`,
+from WordNet).
+
+The file is read anew for each catalog that is asked in such words, some 15 ms; nothing of it is kept but what leads to that catalog.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from importlib import resources
+from typing import Final
+
+NEAR: Final = 0.82
+"""A likely meaning of both words."""
+FAR: Final = 0.74
+"""A rarer meaning of one of them."""
+KIND_OF: Final = 0.72
+"""One word is a kind of the other: a drug and a medicine."""
+_CLOSENESS: Final = (NEAR, FAR, KIND_OF)
+
+
+def english_words(own: frozenset[str]) -> Mapping[str, Mapping[str, float]]:
+    """Return for each other word those of `own` that it may stand for, each with its closeness in 0..1.
+
+    >>> dict(english_words(frozenset({"student", "railway"}))["pupil"])
+    {'student': 0.82}
+    >>> dict(english_words(frozenset({"medicine"}))["drug"])
+    {'medicine': 0.72}
+    """
+    result: dict[str, dict[str, float]] = defaultdict(dict)
+    path = resources.files("querybus_translator").joinpath("words", "english.txt")
+    for line in path.read_text(encoding="utf-8").splitlines():
+        parts = line.split()
+        if own.isdisjoint(parts) or parts[0] == "#":
+            continue
+        word, closeness = parts[0], iter(_CLOSENESS)
+        near = next(closeness)
+        for other in parts[1:]:
+            if other == ";":
+                near = next(closeness)
+                continue
+            if other in own:
+                result[word][other] = max(near, result[word].get(other, 0.0))
+            if near == KIND_OF and word in own:
+                result[other][word] = max(near, result[other].get(word, 0.0))
+    return result

@@ -1,0 +1,73 @@
+"""A figure that is said in another unit than its column's is turned into the column's: two hours of `duration_minutes` are 120.
+
+Limits: times, lengths and weights; a column's unit is what its owner says of it, or the last word of its name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from querybus_translator.language.names import name_words
+from querybus_translator.language.units import Unit, unit_of_measure
+from querybus_translator.schema.phrases import NodeKind
+from querybus_translator.writing.form import AllOf, ColumnRef, Comparison, Condition, Literal
+from querybus_translator.writing.sketch import Placed, Sketch
+
+_NODES_APART_MAX = 6
+
+
+def read_units(sketch: Sketch) -> None:
+    """Turn each compared figure that a unit stands behind, and take the unit."""
+    for place, node in enumerate(sketch.nodes[:-1]):
+        said = unit_of_measure(sketch.nodes[place + 1].text)
+        if node.kind is not NodeKind.NUMBER or node.number is None or said is None:
+            continue
+        for number, placed in enumerate(sketch.conditions):
+            if abs(placed.place - place) > _NODES_APART_MAX:
+                continue
+            changed = _changed(sketch, placed.condition, node.number, said)
+            if changed is not None:
+                sketch.conditions[number] = Placed(placed.place, changed, placed.implied)
+                sketch.take(place + 1)
+                break
+
+
+def column_of_unit(sketch: Sketch, figure: int) -> ColumnRef | None:
+    """Return the one column of the tables spoken of that is measured as the figure is said: hours are no kilometres."""
+    said = unit_of_measure(sketch.nodes[figure + 1].text) if figure + 1 < len(sketch.nodes) else None
+    if said is None:
+        return None
+    columns = [
+        ColumnRef(table, number)
+        for table in sketch.mentioned_tables()
+        for number in range(len(sketch.index.table(table).columns))
+    ]
+    measured = [
+        column
+        for column in columns
+        if (own := _unit_of(sketch, column)) is not None and own[0] == said[0] and sketch.is_numeric(column)
+    ]
+    return measured[0] if len(measured) == 1 else None
+
+
+def _changed(sketch: Sketch, condition: Condition, number: float, said: Unit) -> Condition | None:
+    """Return a condition with the figure in the column's unit, None where it does not compare that figure of such a column."""
+    if isinstance(condition, AllOf):
+        parts = [_changed(sketch, item, number, said) for item in condition.conditions]
+        if all(part is None for part in parts):
+            return None
+        return AllOf(tuple(part or item for part, item in zip(parts, condition.conditions, strict=True)))
+    if not isinstance(condition, Comparison) or not isinstance(condition.right, Literal):
+        return None
+    column = condition.left.column
+    own = None if column is None else _unit_of(sketch, column)
+    if own is None or own[0] != said[0] or condition.right.value != number:
+        return None
+    value = number * said[1] / own[1]
+    return replace(condition, right=Literal(int(value) if value == int(value) else value))
+
+
+def _unit_of(sketch: Sketch, column: ColumnRef) -> Unit | None:
+    named = sketch.index.column(column.table, column.column)
+    said = named.unit.get("en") or named.unit.get("zh")
+    return unit_of_measure(said or (name_words(named.name) or ("",))[-1])

@@ -1,0 +1,140 @@
+"""Questions in words that the catalog does not use: near words of a general dictionary, verbs that say a figure, units of measure."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+from tools.english_words import gathered, read
+
+from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
+from querybus_translator import NotRead, Translated, translate
+from querybus_translator.language.english_words import FAR, KIND_OF, NEAR, english_words
+
+from .test_translator import answer
+
+TODAY = date(2026, 6, 1)
+
+
+def column(name: str, kind: ColumnKind = ColumnKind.TEXT, **more: object) -> Column:
+    return Column.model_validate({"name": name, "type": kind.value, "kind": kind, "nullable": False, **more})
+
+
+def films() -> Catalog:
+    """Films with their length in minutes, and the pay of who plays in them."""
+    film = Table(
+        name="film",
+        columns=(
+            column("film_id", ColumnKind.INTEGER),
+            column("title"),
+            column("genre", values=("drama", "comedy")),
+            column("duration_minutes", ColumnKind.INTEGER),
+            column("reel_length", ColumnKind.NUMBER, unit={"en": "km"}),
+            column("released_on", ColumnKind.DATE),
+        ),
+        primary_key=("film_id",),
+    )
+    performer = Table(
+        name="performer",
+        columns=(column("performer_id", ColumnKind.INTEGER), column("name"), column("salary", ColumnKind.NUMBER)),
+        primary_key=("performer_id",),
+    )
+    return Catalog(connection="films", dialect=Dialect.SQLITE, tables=(film, performer))
+
+
+def sql(question: str) -> str:
+    result = translate(question, films(), today=TODAY)
+    assert isinstance(result, Translated), (question, result)
+    return result.sql
+
+
+@pytest.mark.parametrize(
+    "question", ["How many films are there?", "How many movies are there?", "How many pics are there?"]
+)
+def test_a_word_of_the_same_meaning_stands_for_a_name(question: str) -> None:
+    assert sql(question) == 'SELECT COUNT(*) FROM "film"'
+
+
+def test_near_far_and_broader_words_are_less_close_in_this_order() -> None:
+    words = english_words(frozenset({"student", "medicine", "story"}))
+    assert words["pupil"] == {"student": NEAR}
+    assert words["drug"] == {"medicine": KIND_OF}
+    assert words["floor"] == {"story": FAR}
+    assert NEAR > FAR > KIND_OF
+
+
+def test_a_word_that_is_stored_as_a_value_stands_for_no_other_name() -> None:
+    # "Drama" and "play" mean the same; here it is a genre.
+    assert sql("How many dramas are there?") == """SELECT COUNT(*) FROM "film" WHERE "genre" = 'drama'"""
+
+
+def test_words_of_a_dictionary_say_what_is_near_what_is_rarer_and_what_is_broader() -> None:
+    data = (
+        "  1 a line of the licence",
+        "00000001 18 n 02 pupil 0 student 0 001 @ 00000002 n 0000 | a learner",
+        "00000002 18 n 01 enrollee 0 000 | who is enrolled",
+    )
+    index = (
+        "pupil n 1 1 @ 1 1 00000001",
+        "student n 1 1 @ 1 0 00000001",
+        "enrollee n 1 0 1 0 00000002",
+    )
+    nothing = read((), ())
+    assert gathered(read(data, index), nothing) == {
+        "pupil": (["student"], [], ["enrollee"]),
+        "student": (["pupil"], [], []),
+    }
+
+
+@pytest.mark.parametrize(
+    ("question", "rows"),
+    [
+        ("How old are readers on average?", [(39.25,)]),
+        ("What do volumes cost on average?", [(26.375,)]),
+        ("Which volumes cost more than 30?", [("Old Maps",)]),
+        ("Which volumes cost between 10 and 40?", [("Deep Water",), ("Red Clay",)]),
+        ("Which volume costs the most?", [("Old Maps",)]),
+        ("Which volumes cost more than the average?", [("Red Clay",), ("Old Maps",)]),
+    ],
+)
+def test_a_verb_says_the_figure_of_its_subject(question: str, rows: list[tuple[object, ...]]) -> None:
+    assert sorted(answer(question)) == sorted(rows)
+
+
+def test_who_earns_more_than_something_is_offered_for_whoever_has_a_salary() -> None:
+    result = translate("Who earns more than 20000?", films(), today=TODAY)
+    assert isinstance(result, NotRead)
+    assert result.likely == "Name of performer, only where salary is more than 20000."
+
+
+def test_an_average_that_nothing_is_averaged_of_is_never_passed_over() -> None:
+    assert isinstance(translate("List the films on average", films(), today=TODAY), NotRead)
+
+
+@pytest.mark.parametrize(
+    ("question", "rows"),
+    [
+        ("List volumes, the cheapest first", [("Tall Grass",), ("Deep Water",), ("Red Clay",), ("Old Maps",)]),
+        ("List the readers, oldest first.", [("Di Frost",), ("Bo Reed",), ("Ada Stone",), ("Cy Marsh",)]),
+        ("Show all readers, the youngest ones first", [("Cy Marsh",), ("Ada Stone",), ("Bo Reed",), ("Di Frost",)]),
+    ],
+)
+def test_a_superlative_with_first_behind_it_sorts_all_rows(question: str, rows: list[tuple[object, ...]]) -> None:
+    assert answer(question) == rows
+
+
+@pytest.mark.parametrize(
+    ("question", "condition"),
+    [
+        ("Films longer than two hours", '"duration_minutes" > 120'),
+        ("Films with a duration of at least 1.5 hours", '"duration_minutes" >= 90'),
+        ("Films with a duration under 90 minutes", '"duration_minutes" < 90'),
+        ("Films with a reel length above 1500 meters", '"reel_length" > 1.5'),
+        (
+            "films with a duration between 90 minutes and 2 hours",
+            '"duration_minutes" >= 90 AND "duration_minutes" <= 120',
+        ),
+    ],
+)
+def test_a_figure_in_another_unit_is_turned_into_the_columns(question: str, condition: str) -> None:
+    assert sql(question) == f'SELECT "title" FROM "film" WHERE {condition}'
