@@ -8,6 +8,7 @@ import pytest
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Language, Table
 from querybus_semantic.formats.entries import pieces_of
+from querybus_semantic.layer.definitions import Dataset, Field, Layer, Metric
 from querybus_semantic.layer.request import Asker, Dimension, Filter, Op, Period
 from querybus_translator.definitions.answer import (
     ByDefinition,
@@ -259,3 +260,16 @@ def test_chinese_words_beside_english_names_are_one_figure(question: str) -> Non
     found = read(question)
     assert isinstance(found, Asked), found
     assert found.request.metrics == ("refund_rate",)
+
+
+def test_one_chinese_word_may_stand_for_a_name_of_two_english_ones() -> None:
+    fields = {name: Field(name, name) for name in ("id", "area", "pieces")}
+    layer = Layer(
+        "volumes",
+        {"deals": Dataset("deals", "deals", ("id",), fields=fields)},
+        (),
+        {"sales_volume": Metric("sales_volume", "SUM(deals.pieces)")},
+    )
+    found = read_request("按area的销量", layer, TODAY)
+    assert isinstance(found, Asked), found
+    assert found.request.metrics == ("sales_volume",)

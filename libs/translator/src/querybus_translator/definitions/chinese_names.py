@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import product
+from itertools import chain, product
 from typing import Final
 from weakref import WeakKeyDictionary
 
@@ -12,7 +12,7 @@ from querybus.text.synonyms import link_words
 from querybus_semantic.layer.definitions import Layer
 from querybus_translator.definitions.meanings import take
 from querybus_translator.definitions.outcome import State
-from querybus_translator.definitions.vocabulary import BARE_NOUN, Sort, Vocabulary, phrase_of
+from querybus_translator.definitions.vocabulary import BARE_NOUN, Phrase, Sort, Vocabulary, phrase_of
 from querybus_translator.definitions.words import question_words
 from querybus_translator.language.chinese_words import chinese_words
 from querybus_translator.language.segment import segment
@@ -39,21 +39,21 @@ def cut(tokens: Sequence[Token], vocabulary: Vocabulary) -> list[Token]:
     return result
 
 
-_ENGLISH: WeakKeyDictionary[Vocabulary, Mapping[str, tuple[str, ...]]] = WeakKeyDictionary()
+_ENGLISH: WeakKeyDictionary[Vocabulary, Mapping[str, tuple[Phrase, ...]]] = WeakKeyDictionary()
 
 
-def _english(vocabulary: Vocabulary) -> Mapping[str, tuple[str, ...]]:
-    """Return the Chinese words for words of the vocabulary, by business synonyms and by a general dictionary."""
+def _english(vocabulary: Vocabulary) -> Mapping[str, tuple[Phrase, ...]]:
+    """Return the Chinese words for words of the vocabulary, by business synonyms and by general dictionaries: 转化率, conversion rate."""
     known = _ENGLISH.get(vocabulary)
     if known is None:
-        found: dict[str, list[str]] = {}
+        found: dict[str, list[Phrase]] = {}
         for word, others in (*question_words().statistics.items(), *link_words().items()):
             if not word.isascii():
-                bases = [base for other in others for base in phrase_of(other) if base in vocabulary.words]
+                bases = [(base,) for other in others for base in phrase_of(other) if base in vocabulary.words]
                 found.setdefault(word, []).extend(bases)
         for word, meant in chinese_words(frozenset(vocabulary.words)).items():
-            found.setdefault(word, []).extend(sorted(meant))
-        known = {word: tuple(dict.fromkeys(bases)) for word, bases in found.items() if bases}
+            found.setdefault(word, []).extend(tuple(item.split()) for item in sorted(meant))
+        known = {word: tuple(dict.fromkeys(phrases)) for word, phrases in found.items() if phrases}
         _ENGLISH[vocabulary] = known
     return known
 
@@ -76,13 +76,13 @@ def translated(
         if window[-1].norm in _BETWEEN or all(token.kind is not TokenKind.HAN for token in window):
             continue
         words = [
-            (token.base, *_english(vocabulary).get(token.norm, ())) for token in window if token.norm not in _BETWEEN
+            ((token.base,), *_english(vocabulary).get(token.norm, ())) for token in window if token.norm not in _BETWEEN
         ]
         if math.prod(map(len, words)) > TRANSLATIONS_MAX:
             continue
         found = {
             one
-            for phrase in product(*words)
+            for phrase in (tuple(chain.from_iterable(parts)) for parts in product(*words))
             for one in (*vocabulary.phrases.get(phrase, ()), *vocabulary.turned.get(frozenset(phrase), ()))
             if one.rank < BARE_NOUN and one.sort in ((Sort.FIELD,) if grouping else _SAID_IN_CHINESE)
         }
