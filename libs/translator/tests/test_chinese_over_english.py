@@ -137,6 +137,12 @@ def test_a_sum_of_each_is_not_the_sum_of_all():
     assert "GROUP BY" in sql("total height of each lighthouse")
 
 
+def test_a_list_by_how_many_there_are_counts_them_for_each_the_most_first():
+    listed = sql("按水手人数列出各灯塔")
+    assert 'GROUP BY t1."lighthouse_id"' in listed
+    assert listed.endswith("ORDER BY COUNT(*) DESC")
+
+
 def test_a_figure_over_all_rows_is_not_ordered():
     assert isinstance(translate("灯塔的最大高度和平均高度是多少？", catalog(), today=TODAY), NotRead)
 

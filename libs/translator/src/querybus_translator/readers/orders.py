@@ -195,6 +195,7 @@ def read_groups(sketch: Sketch) -> None:
     # A follow-up groups what was asked before.
     has_figure = bool(sketch.context) or has_figure or _counts_by(sketch)
     _asked_when(sketch)
+    _listed_by_count(sketch)
     for place in sketch.free_places(Op.EACH):
         if not has_figure and not _adds_up(sketch, place):
             sketch.take(place)
@@ -251,6 +252,27 @@ def _asked_when(sketch: Sketch) -> None:
             sketch.take(place, place + 1)
             sketch.groups.append((place, replace(columns[0], part=unit)))
             return
+
+
+def _listed_by_count(sketch: Sketch) -> None:
+    """按医生人数列出各科室: each department with how many doctors it has, most first."""
+    if not sketch.chinese or sketch.orderings or sketch.rankings or sketch.groups:
+        return
+    for place in sketch.free_places(Op.BY):
+        counted = sketch.after(place)
+        count = sketch.after(counted)
+        rows = sketch.table(counted)
+        if rows is None or sketch.op(count) is not Op.COUNT or not sketch.is_free(count):
+            continue
+        for each in sketch.free_places(Op.EACH):
+            listed = sketch.after(each)
+            if each > (count or 0) and sketch.table(listed) not in (None, rows):
+                measure = Measure(aggregate=Aggregate.COUNT, table=rows)
+                sketch.take(place, counted, count)
+                _group(sketch, each, listed)
+                sketch.targets.append((count or place, measure))
+                sketch.orderings = [Ordering(measure, descending=True)]
+                return
 
 
 def _ranked_by_count(sketch: Sketch, place: int) -> None:

@@ -26,6 +26,7 @@ from querybus_translator.language.segment import segment
 from querybus_translator.language.stems import base_form
 from querybus_translator.language.tokens import Token, TokenKind, tokenize
 from querybus_translator.language.units import unit_of_measure
+from querybus_translator.schema.chinese import TRANSLATED
 from querybus_translator.schema.comparison import CANDIDATES_MAX, Candidate, compare_names
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.phrases import Node, NodeKind, Span, phrases, text_of
@@ -291,8 +292,9 @@ def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Spa
         candidates.sort(key=lambda link: -link.score)
         best = candidates[0].score
         # Where a word is all of a table's name, columns that merely hold it among others are not meant.
-        exact = candidates[0].score >= _EXACT_SCORE and any(
-            candidate.column is None and candidate.score >= _EXACT_SCORE for candidate in candidates[:3]
+        whole = TRANSLATED if tokens[start].kind is TokenKind.HAN else _EXACT_SCORE
+        exact = candidates[0].score >= whole and any(
+            candidate.column is None and candidate.score >= whole for candidate in candidates[:3]
         )
         least = best - (_BELOW_EXACT_MAX if exact else _BELOW_BEST_MAX)
         kept = tuple(candidate for candidate in candidates if candidate.score >= least)[:CANDIDATES_MAX]
