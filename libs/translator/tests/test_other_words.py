@@ -138,3 +138,15 @@ def test_a_superlative_with_first_behind_it_sorts_all_rows(question: str, rows: 
 )
 def test_a_figure_in_another_unit_is_turned_into_the_columns(question: str, condition: str) -> None:
     assert sql(question) == f'SELECT "title" FROM "film" WHERE {condition}'
+
+
+@pytest.mark.parametrize(
+    ("question", "rows"),
+    [
+        ("Number of Novel and History volumes", [("History", 2), ("Novel", 2)]),
+        ("How many readers are from Lyon and from Porto?", [("Lyon", 2), ("Porto", 1)]),
+        ("How many readers are from Lyon or Porto?", [(3,)]),
+    ],
+)
+def test_kinds_that_are_counted_side_by_side_have_a_count_each(question: str, rows: list[tuple[object, ...]]) -> None:
+    assert sorted(answer(question)) == rows

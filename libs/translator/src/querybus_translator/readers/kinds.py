@@ -1,0 +1,53 @@
+"""Kinds that are counted side by side: "how many dramas and how many comedies", 正剧和喜剧各有多少部 — one count for each.
+
+Limits: values of one column, and nothing else in the question but the table that they are of and a period.
+"""
+
+from __future__ import annotations
+
+from querybus_translator.language.lexicon import Op
+from querybus_translator.schema.phrases import NodeKind
+from querybus_translator.writing.form import (
+    Aggregate,
+    AnyOf,
+    ColumnRef,
+    Comparison,
+    Literal,
+    Measure,
+    Operator,
+)
+from querybus_translator.writing.sketch import Placed, Sketch
+
+_JOINING = frozenset({Op.AND, Op.TO})
+"""和 joins two things, and two ends of a range."""
+_BESIDE = frozenset({*_JOINING, Op.COUNT, Op.COUNT_KINDS, Op.EACH, Op.SHOW, Op.UNIT, Op.IN_ALL, Op.BOTH})
+_BETWEEN = frozenset({",", "，", "、", "?", "？", ".", "。"})
+
+
+def read_kinds(sketch: Sketch) -> None:
+    """Read values of one column that are counted side by side into a group for each, and take all words for it."""
+    places = [place for place in range(len(sketch.nodes)) if sketch.value(place) is not None]
+    picks = [pick for place in places if (pick := sketch.value(place)) is not None]
+    columns = {(pick.table, pick.column) for pick in picks}
+    if len({pick.value for pick in picks}) < 2 or len(columns) != 1 or not sketch.free_places(Op.COUNT):
+        return
+    if any(pick.also is not None for pick in picks) or not sketch.has_between(places[0], places[-1], _JOINING):
+        return
+    table, number = columns.pop()
+    if number is None or not all(_belongs(sketch, place, table) for place in range(len(sketch.nodes))):
+        return
+    column = ColumnRef(table, number)
+    sketch.take(*(place for place, node in enumerate(sketch.nodes) if node.kind is not NodeKind.PERIOD))
+    kinds = tuple(Comparison(Measure(column), Operator.EQUAL, Literal(str(pick.value))) for pick in picks)
+    sketch.conditions.append(Placed(places[0], AnyOf(kinds)))
+    sketch.groups.append((places[0], column))
+    sketch.targets.append((places[-1], Measure(aggregate=Aggregate.COUNT, table=table)))
+    sketch.anchor = table
+
+
+def _belongs(sketch: Sketch, place: int, table: int) -> bool:
+    """Whether a node is one of the kinds, their table, a period, or a word that counts or joins."""
+    node = sketch.nodes[place]
+    if node.kind is NodeKind.LINK:
+        return sketch.table(place) == table or sketch.value(place) is not None
+    return node.op in _BESIDE or node.kind in (NodeKind.STOP, NodeKind.PERIOD) or node.text in _BETWEEN
