@@ -150,3 +150,32 @@ def test_a_figure_in_another_unit_is_turned_into_the_columns(question: str, cond
 )
 def test_kinds_that_are_counted_side_by_side_have_a_count_each(question: str, rows: list[tuple[object, ...]]) -> None:
     assert sorted(answer(question)) == rows
+
+
+def writings() -> Catalog:
+    """Plays by their authors, and tickets that nobody is named for."""
+    play = Table(
+        name="play",
+        columns=(column("play_id", ColumnKind.INTEGER), column("title"), column("author")),
+        primary_key=("play_id",),
+    )
+    ticket = Table(
+        name="ticket",
+        columns=(
+            column("ticket_id", ColumnKind.INTEGER),
+            column("price", ColumnKind.NUMBER),
+            column("sold_on", ColumnKind.DATE),
+        ),
+        primary_key=("ticket_id",),
+    )
+    return Catalog(connection="stage", dialect=Dialect.SQLITE, tables=(play, ticket))
+
+
+def test_who_did_the_most_is_the_column_that_is_called_after_the_one_who_does_it() -> None:
+    result = translate("Who wrote the most plays?", writings(), today=TODAY)
+    assert isinstance(result, Translated)
+    assert result.sql == 'SELECT "author" FROM "play" GROUP BY "author" ORDER BY COUNT(*) DESC LIMIT 1'
+
+
+def test_rows_that_are_each_counted_once_rank_nothing() -> None:
+    assert isinstance(translate("Who sold the most tickets?", writings(), today=TODAY), NotRead)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, islice
 from typing import Final
 
 from querybus.core.catalog import Language, Table
 from querybus.text.language import detect_language
 from querybus.text.similarity import typing_distance
-from querybus_translator.answers.options import display
+from querybus_translator.answers.options import OPTIONS_MAX, display
 from querybus_translator.language.lexicon import Op
 from querybus_translator.language.names import is_han
 from querybus_translator.readers.reading import Reading
@@ -25,6 +26,7 @@ LEFT_OUT_MAX: Final = 3
 NEAR_VALUES_MAX: Final = 2
 VALUES_COMPARED_MAX: Final = 20_000
 TYPED_LENGTH_MIN: Final = 4
+READ_AGAIN_MAX: Final = 12
 TABLES_TRIED_MAX: Final = 6
 FIGURES_TRIED_MAX: Final = 8
 NAMES_TRIED_MAX: Final = 3
@@ -111,24 +113,26 @@ def near_questions(
         unread = [node for node in nodes if node.text in best.judgement.unread]
     # Only what describes something known can be left out: the thing itself is what the question is about.
     is_whole = all(_describes(place, nodes, unread) for place, node in enumerate(nodes) if node in unread)
-    found: dict[str, str] = {}
-    read_as = ""
-    shorter = _without(question, unread) if is_whole and best is not None else None
     language = detect_language(question)
-    for item in (
-        *_with_values(question, unread, index),
-        *_with_names(question, unread, index, language),
-        *_lacking(nodes, best, index, language),
-        *_with_figures(question, nodes, best, unread, index, language),
-        *((shorter,) if shorter else ()),
-    ):
+    shorter = _without(question, unread) if is_whole and best is not None else None
+    shorter_read = read_again(shorter) if shorter is not None else None
+    read_as = shorter if shorter is not None and shorter_read is not None else ""
+    near: dict[str, str] = {}
+    others = chain(
+        _with_values(question, unread, index),
+        _with_names(question, unread, index, language),
+        _lacking(nodes, best, index, language),
+        _with_figures(question, nodes, best, unread, index, language),
+    )
+    for item in islice(others, READ_AGAIN_MAX):
+        if len(near) == OPTIONS_MAX:
+            break
         result = read_again(item)
-        if result is None or result.written.sql in found:
-            continue
-        found[result.written.sql] = item
-        if item == shorter:
-            read_as = item
-    return read_as, tuple(found.values())
+        if result is not None:
+            near.setdefault(result.written.sql, item)
+    if shorter_read is not None and read_as:
+        near.setdefault(shorter_read.written.sql, read_as)
+    return read_as, tuple(near.values())
 
 
 def _lacking(nodes: Sequence[Node], best: Reading | None, index: CatalogIndex, language: Language) -> Iterator[str]:
@@ -166,7 +170,7 @@ def _with_figures(
 ) -> Iterator[str]:
     """ "Ticket income per hall": give the total of each figure of the tickets, where the one that was said is not known."""
     words = [node for node in unread if node.kind is NodeKind.WORD]
-    if len(words) != len(unread) or not words or not any(node.op in _OF_FIGURES for node in nodes):
+    if len(words) != len(unread) or not words or words[0].capital or not any(node.op in _OF_FIGURES for node in nodes):
         return
     # "Income per month": where nothing else is named, the figure of any table may be meant.
     tables = range(len(index.catalog.tables)) if best is None else best.sketch.mentioned_tables()

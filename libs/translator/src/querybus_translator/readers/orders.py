@@ -264,12 +264,12 @@ def _listed_by_count(sketch: Sketch) -> None:
         rows = sketch.table(counted)
         if rows is None or sketch.op(count) is not Op.COUNT or not sketch.is_free(count):
             continue
-        for each in sketch.free_places(Op.EACH):
-            listed = sketch.after(each)
-            if each > (count or 0) and sketch.table(listed) not in (None, rows):
+        for opening in sketch.free_places(Op.EACH):
+            listed = sketch.after(opening)
+            if opening > (count or 0) and sketch.table(listed) not in (None, rows):
                 measure = Measure(aggregate=Aggregate.COUNT, table=rows)
                 sketch.take(place, counted, count)
-                _group(sketch, each, listed)
+                _group(sketch, opening, listed)
                 sketch.targets.append((count or place, measure))
                 sketch.orderings = [Ordering(measure, descending=True)]
                 return

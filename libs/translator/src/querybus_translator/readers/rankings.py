@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import ADJECTIVES, Concept, Op, lexicon
+from querybus_translator.language.stems import base_form
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Measure, Ordering
 from querybus_translator.writing.sketch import Ranking, Sketch
@@ -161,6 +163,12 @@ def _most(sketch: Sketch, place: int) -> None:
         if sketch.pick(previous) is not None and sketch.is_free(previous):
             following = previous
     column, table = sketch.column(following), sketch.table(following)
+    doer = None if table is None else _doer(sketch, place, table)
+    if doer is not None:
+        sketch.take(place, following, sketch.before(place))
+        by = Measure(aggregate=Aggregate.COUNT)
+        sketch.rankings.append(Ranking(place, by, descending, count, grouped=doer))
+        return
     if table is not None:
         sketch.take(place, following)
         _take_ops_between(sketch, place, following, Op.COUNT)
@@ -190,6 +198,23 @@ def _most(sketch: Sketch, place: int) -> None:
     # "Which level spends the most": what is spent is not how many rows there are, and nothing else is said.
     sketch.doubts += 1.0 if _is_done(sketch, place) else 0.15
     sketch.rankings.append(Ranking(place, Measure(aggregate=Aggregate.COUNT), descending, count))
+
+
+def _doer(sketch: Sketch, place: int, table: int) -> ColumnRef | None:
+    """ "Who wrote the most plays": the column of the plays that is called after the one who does it, their writer or author."""
+    asks = sketch.nodes[0]
+    verb = base_form(sketch.nodes[place - 1].text.lower()) if place else ""
+    if sketch.chinese or asks.op is not Op.SHOW or asks.text.lower() not in {"who", "who has", "who have"} or place > 3:
+        return None
+    agents = [verb + ending for ending in ("er", "or", "r")] + [verb.removesuffix("e") + "or"]
+    close = {word for agent in agents for word in sketch.index.similar(agent)}
+    columns = [
+        ColumnRef(table, number)
+        for number, column in enumerate(sketch.index.table(table).columns)
+        if column.kind is ColumnKind.TEXT
+        and any(name[-1] in close for name in sketch.index.entry_of_column(table, number).names)
+    ]
+    return columns[0] if len(columns) == 1 else None
 
 
 def _is_done(sketch: Sketch, place: int) -> bool:

@@ -119,7 +119,9 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
         if instead is not None:
             sketch.absences.append((ranking.place, instead))
             continue
-        sketch.doubts += 1.0 if len(tables) == 1 and _ranks_itself(sketch, anchor, by, plain) else 0.0
+        is_listed = ranking.grouped is None and not group and not targets
+        if len(tables) == 1 and _ranks_itself(sketch, anchor, by, plain, is_listed=is_listed):
+            sketch.doubts += 1.0
         order = [Ordering(_counting(by, anchor), ranking.descending)]
         limit = ranking.count if ranking.count > 1 or sketch.limit is None else sketch.limit
         if ranking.grouped is not None:
@@ -128,9 +130,8 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
             if not plain:
                 shown += names
     sketch.doubts += 0.3 if len(sketch.rankings) > 1 else 0.0
-    targets = _without_echoes(
-        sketch, [_named(sketch, place, target) for place, target in zip(places, targets, strict=True)]
-    )
+    named = [_named(sketch, place, target) for place, target in zip(places, targets, strict=True)]
+    targets = _without_echoes(sketch, named)
     plain = [target for target in targets if target.aggregate is None]
     counts_rows = having or any(ordering.by.aggregate is not None for ordering in order)
     if not targets and sketch.everything is None and not shown:
@@ -194,11 +195,14 @@ def _is_period(sketch: Sketch, condition: Condition) -> bool:
     return column is not None and sketch.kind(column) in TEMPORAL
 
 
-def _ranks_itself(sketch: Sketch, anchor: int, by: Measure, plain: list[Measure]) -> bool:
-    """ "The customers with the most": each of them is one, so that how many there are ranks nothing."""
+def _ranks_itself(sketch: Sketch, anchor: int, by: Measure, plain: list[Measure], *, is_listed: bool) -> bool:
+    """ "The customers with the most": each of them is one, so that how many there are ranks nothing.
+
+    `is_listed`: no column is asked for, so that the rows themselves are shown.
+    """
     counts_rows = by.aggregate is Aggregate.COUNT and by.column is None and by.table in (None, anchor)
     names = {*labels(sketch.index, anchor, chinese=sketch.chinese), *key_columns(sketch.index, anchor)}
-    return counts_rows and bool(plain) and all(item.column in names for item in plain)
+    return counts_rows and (is_listed or any(item.column in names for item in plain))
 
 
 def _by_figure(targets: Sequence[Measure], limit: int | None) -> tuple[Ordering, ...]:

@@ -22,6 +22,7 @@ from querybus_translator.writing.form import ColumnRef, Comparison, Condition, M
 
 NUMERIC = frozenset({ColumnKind.INTEGER, ColumnKind.NUMBER})
 TEMPORAL = frozenset({ColumnKind.DATE, ColumnKind.DATETIME})
+TABLES_SEARCHED_MAX = 100
 _SENTENCE_ENDS = frozenset({".", "?", "!", ";", "？", "。", "！", "；"})
 
 
@@ -104,6 +105,13 @@ class Sketch:
         if place is None or node is None or node.op is not Op.ADJECTIVE_ASK or node.phrase is None or place == 0:
             return None
         result = self.concept_column(node.phrase.concepts, place, ())
+        if result is None and not self.mentioned_tables():
+            # "Who earns more than ...": nothing is named but the figure, which one table alone may have.
+            tables = (
+                range(len(self.index.catalog.tables)) if len(self.index.catalog.tables) <= TABLES_SEARCHED_MAX else ()
+            )
+            results = [one for table in tables if (one := self._concept_in(node.phrase.concepts, table)) is not None]
+            result = results[0] if len(results) == 1 else None
         return None if result is None or not self.is_numeric(result[0]) else result[0]
 
     def is_flag(self, column: ColumnRef) -> bool:
@@ -236,12 +244,7 @@ class Sketch:
             result = self._concept_in(concepts, table)
             if result is not None:
                 return result
-        if wanted:
-            return None
-        # "Who earns more than ...": nothing is named but the figure, which one table alone may have.
-        found = [self._concept_in(concepts, table) for table in range(len(self.index.catalog.tables))]
-        results = [result for result in found if result is not None]
-        return results[0] if len(results) == 1 else None
+        return None
 
     def _concept_in(self, concepts: Sequence[Concept], table: int) -> tuple[ColumnRef, bool] | None:
         best: tuple[float, ColumnRef, bool] | None = None
