@@ -137,6 +137,32 @@ def test_a_sum_of_each_is_not_the_sum_of_all():
     assert "GROUP BY" in sql("total height of each lighthouse")
 
 
+@pytest.mark.parametrize("question", ["2000年到2005年之间有多少座桥梁建成？", "How many bridges were built from 2000 to 2005?"])
+def test_a_range_of_years_is_held_against_years_where_a_column_has_no_days(question: str):
+    bridges = Table(
+        name="bridge",
+        columns=(key("bridge_id"), column("name"), column("built_year", ColumnKind.INTEGER)),
+        primary_key=("bridge_id",),
+    )
+    result = translate(question, Catalog(connection="b", dialect=Dialect.SQLITE, tables=(bridges,)), today=TODAY)
+    assert isinstance(result, Translated), result
+    assert result.sql == 'SELECT COUNT(*) FROM "bridge" WHERE "built_year" >= 2000 AND "built_year" <= 2005'
+
+
+def test_months_of_a_column_of_years_are_asked_back():
+    bridges = Table(
+        name="bridge",
+        columns=(key("bridge_id"), column("name"), column("built_year", ColumnKind.INTEGER)),
+        primary_key=("bridge_id",),
+    )
+    catalog_of_bridges = Catalog(connection="b", dialect=Dialect.SQLITE, tables=(bridges,))
+    assert isinstance(translate("How many bridges were built in May 2005?", catalog_of_bridges, today=TODAY), NotRead)
+
+
+def test_rows_that_are_listed_by_a_column_stand_in_its_order():
+    assert sql("按高度列出所有灯塔的名称") == 'SELECT "name" FROM "lighthouse" ORDER BY "height" ASC'
+
+
 def test_a_list_by_how_many_there_are_counts_them_for_each_the_most_first():
     listed = sql("按水手人数列出各灯塔")
     assert 'GROUP BY t1."lighthouse_id"' in listed

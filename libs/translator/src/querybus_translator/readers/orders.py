@@ -31,6 +31,7 @@ _MAKES_FIGURE = frozenset({
 
 def read_orders(sketch: Sketch) -> None:
     """Read what sorts the rows."""
+    _listed_by(sketch)
     places = [place for place in sketch.free_places(*_SORTING) if not _is_verb(sketch, place)]
     if not places:
         return
@@ -73,6 +74,19 @@ def read_orders(sketch: Sketch) -> None:
             sketch.doubts += 0.05
             return
     sketch.doubts += 0.3
+
+
+def _listed_by(sketch: Sketch) -> None:
+    """按开业年份列出所有制造商: rows that are listed by a column stand in its order, where no figure asks for groups."""
+    if not sketch.chinese or any(node.op in _MAKES_FIGURE for node in sketch.nodes):
+        return
+    for place in sketch.free_places(Op.BY):
+        named = sketch.after(place)
+        column = sketch.column(named)
+        if column is not None and sketch.is_free(named) and sketch.op(sketch.after(named)) is Op.SHOW:
+            sketch.take(place, named)
+            sketch.orderings = [Ordering(Measure(column), descending=False)]
+            return
 
 
 def _is_verb(sketch: Sketch, place: int) -> bool:

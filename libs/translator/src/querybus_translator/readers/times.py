@@ -81,10 +81,18 @@ def _one_bound(sketch: Sketch, place: int, column: ColumnRef, period: Period, op
 
 def within(sketch: Sketch, place: int, column: ColumnRef, period: Period) -> None:
     """Add the condition that a column lies in a period."""
-    if sketch.kind(column) not in TEMPORAL and period.whole_year is not None:
-        add_condition(sketch, place, Measure(column), Operator.EQUAL, Literal(period.whole_year))
-        return
     measure = Measure(column)
+    if sketch.kind(column) not in TEMPORAL:
+        if period.whole_year is not None:
+            add_condition(sketch, place, measure, Operator.EQUAL, Literal(period.whole_year))
+        elif (period.start.month, period.start.day, period.end.month, period.end.day) == (1, 1, 1, 1):
+            first = Comparison(measure, Operator.AT_LEAST, Literal(period.start.year))
+            last = Comparison(measure, Operator.AT_MOST, Literal(period.end.year - 1))
+            sketch.conditions.append(Placed(place, AllOf((first, last))))
+        else:
+            # A column of years knows no months and no days.
+            sketch.doubts += 1.0
+        return
     first = Comparison(measure, Operator.AT_LEAST, Literal(period.start.isoformat()))
     last = Comparison(measure, Operator.LESS, Literal(period.end.isoformat()))
     sketch.conditions.append(Placed(place, AllOf((first, last))))
