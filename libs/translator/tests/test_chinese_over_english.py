@@ -137,7 +137,9 @@ def test_a_sum_of_each_is_not_the_sum_of_all():
     assert "GROUP BY" in sql("total height of each lighthouse")
 
 
-@pytest.mark.parametrize("question", ["2000年到2005年之间有多少座桥梁建成？", "How many bridges were built from 2000 to 2005?"])
+@pytest.mark.parametrize(
+    "question", ["2000年到2005年之间有多少座桥梁建成？", "How many bridges were built from 2000 to 2005?"]
+)
 def test_a_range_of_years_is_held_against_years_where_a_column_has_no_days(question: str):
     bridges = Table(
         name="bridge",

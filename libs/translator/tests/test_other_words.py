@@ -107,6 +107,31 @@ def test_who_earns_more_than_something_is_offered_for_whoever_has_a_salary() -> 
     assert result.likely == "Name of performer, only where salary is more than 20000."
 
 
+def test_a_participle_behind_ever_says_no_more_than_the_superlative() -> None:
+    assert answer("What is the highest price ever charged?") == [(55.0,)]
+
+
+def test_each_kind_is_a_group_where_a_column_holds_kinds() -> None:
+    assert sorted(answer("How many volumes are there of each genre?")) == [("History", 2), ("Novel", 2)]
+    kinds = Table(
+        name="building",
+        columns=(column("building_id", ColumnKind.INTEGER), column("building_type", values=("barn", "mill"))),
+        primary_key=("building_id",),
+    )
+    result = translate(
+        "How many buildings are there of each kind?",
+        Catalog(connection="b", dialect=Dialect.SQLITE, tables=(kinds,)),
+        today=TODAY,
+    )
+    assert isinstance(result, Translated)
+    assert result.sql.endswith('GROUP BY "building_type"')
+
+
+def test_the_earliest_first_sorts_by_a_time_or_is_asked_back() -> None:
+    assert sql("List the films, earliest first").endswith('ORDER BY "released_on" ASC')
+    assert isinstance(translate("List the performers, earliest first", films(), today=TODAY), NotRead)
+
+
 def test_an_average_that_nothing_is_averaged_of_is_never_passed_over() -> None:
     assert isinstance(translate("List the films on average", films(), today=TODAY), NotRead)
 

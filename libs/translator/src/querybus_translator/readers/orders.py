@@ -61,6 +61,12 @@ def read_orders(sketch: Sketch) -> None:
         # "Number of members by town, most first": a count is what grows or shrinks.
         sketch.orderings = [Ordering(Measure(aggregate=Aggregate.COUNT), descending)]
         return
+    if any(_sorts_times(sketch.nodes[place].text) for place in places):
+        # "The earliest first" sorts by a time; where the rows have none, by nothing that is known.
+        times = [column for table in sketch.mentioned_tables()[:1] for column in sketch.time_columns(table)]
+        sketch.orderings = [Ordering(Measure(times[0]), descending)] if len(times) == 1 else []
+        sketch.doubts += 0.0 if sketch.orderings else 1.0
+        return
     # "List the names in alphabetical order": what is listed first is what sorts.
     for place in range(first):
         column = sketch.column(place)
@@ -99,6 +105,10 @@ def _is_verb(sketch: Sketch, place: int) -> bool:
 
 def _sorts_letters(text: str) -> bool:
     return any(name in text.lower() for name in ("alphabet", "lexic", "字母"))
+
+
+def _sorts_times(text: str) -> bool:
+    return any(word in text.lower() for word in ("earliest", "latest", "newest", "oldest", "recent", "新", "旧"))
 
 
 def _keys_behind_by(sketch: Sketch, place: int) -> list[Measure]:

@@ -51,7 +51,8 @@ def compare_names(words: Sequence[str], index: CatalogIndex, *, bounded: bool) -
         score, with_table = _closeness(entry, similar, index, bounded=bounded)
         if score >= _SCORE_MIN:
             candidates.append(Candidate(entry.table, entry.column, None, score, with_table))
-    candidates.sort(key=lambda link: (-link.score, link.table, link.column or 0))
+    # "Campus fee" is the column of that name rather than the campus of the fees.
+    candidates.sort(key=lambda link: (-link.score, link.with_table, link.table, link.column or 0))
     return tuple(candidates[: 4 * CANDIDATES_MAX])
 
 

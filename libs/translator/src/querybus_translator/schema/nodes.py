@@ -171,6 +171,8 @@ def _single(tokens: Sequence[Token], start: int) -> Span:
         return Span(start, start + 1, 0.9, Node(NodeKind.NUMBER, token.text, number=1))
     if token.norm in words.ordinals:
         return Span(start, start + 1, 0.6, Node(NodeKind.NUMBER, token.text, number=words.ordinals[token.norm]))
+    if _is_ever_done(tokens, start):
+        return Span(start, start + 1, 0.05, Node(NodeKind.STOP, token.text))
     if token.norm == "place" and start and tokens[start - 1].base in {"take", "took", "taking", "taken"}:
         return Span(start, start + 1, 0.05, Node(NodeKind.STOP, token.text))
     stops = words.chinese_stopwords if token.kind is TokenKind.HAN else words.stopwords
@@ -180,11 +182,23 @@ def _single(tokens: Sequence[Token], start: int) -> Span:
     return Span(start, start + 1, 0.0, Node(NodeKind.WORD, token.text, capital=capital))
 
 
+def _is_ever_done(tokens: Sequence[Token], start: int) -> bool:
+    """Whether a participle says no more than the superlative before it: "the highest fee ever charged"."""
+    if start < 2 or tokens[start - 1].norm != "ever" or not tokens[start].norm.endswith("ed"):
+        return False
+    said = (phrase.op for token in tokens[:start] for phrase in lexicon().english.get((token.norm,), ()))
+    return any(op in _EXTREMES for op in said)
+
+
+_EXTREMES = frozenset({Op.HIGHEST, Op.LOWEST, Op.MAXIMUM, Op.MINIMUM})
+
+
 def _number(text: str) -> int | float:
     return float(text) if "." in text else int(text)
 
 
 _TIME_LEADS = frozenset({"by", "per", "each", "every"})
+_GROUPING = frozenset({"each", "every", "per"})
 _BRIDGING = word_set(
     """
     of the in for to on 's a - at by s . they it was were their its his her
@@ -279,7 +293,10 @@ def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Spa
         else:
             words.append(token.base)
             if len(words) <= LINK_WORDS_MAX and "\0" not in words and not _is_function_word(token, tokens[start]):
-                light = token.norm in stops or tokens[start].norm in stops
+                # "Of each kind" names what the groups are; elsewhere, and in "each kind of", it says nothing.
+                is_of = end < len(tokens) and tokens[end].norm == "of"
+                is_grouped = start > 0 and tokens[start - 1].norm in _GROUPING and not is_of
+                light = (token.norm in stops or tokens[start].norm in stops) and not is_grouped
                 found_names = _schema(words, index, bounded=bounded)
                 if not found_names and len(words) > 1 and token.base in lexicon().fillers:
                     found_names = _without_filler(words[:-1], token.base, index, bounded=bounded)
