@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator
 from io import BytesIO
 from zipfile import ZipFile
@@ -28,6 +29,7 @@ COLUMNS = (
 )
 ROWS = [(f"Zebra{n} Quagga", f"okapi{n}@x.org", "1971-03-04", "Bern") for n in range(5)]
 SECRETS = (b"ebra", b"uagga", b"okapi", b"1971")
+IDS = re.compile(rb"[0-9a-f-]{32,}")
 FORMATS = ("csv", "jsonl", "arrow", "parquet", "xlsx")
 
 
@@ -99,4 +101,6 @@ async def test_no_other_api_and_no_event_gives_a_business_reader_more(stack: Api
         shown += [(await http.get(path)).content for path in paths]
     assert sum(b"Z. Q." in data for data in shown) >= 5, "the answer itself is not shown"
     for data in shown:
-        assert not any(secret in data for secret in SECRETS), data
+        # The hexadecimal digits of an id may happen to be a year.
+        said = IDS.sub(b"", data)
+        assert not any(secret in said for secret in SECRETS), data
