@@ -64,8 +64,8 @@ def read_orders(sketch: Sketch) -> None:
     if any(_sorts_times(sketch.nodes[place].text) for place in places):
         # "The earliest first" sorts by a time; where the rows have none, by nothing that is known.
         times = [column for table in sketch.mentioned_tables()[:1] for column in sketch.time_columns(table)]
-        sketch.orderings = [Ordering(Measure(times[0]), descending)] if len(times) == 1 else []
-        sketch.doubts += 0.0 if sketch.orderings else 1.0
+        sketch.orderings = [Ordering(Measure(column), descending) for column in times[:1]]
+        sketch.doubts += 0.05 * (len(times) - 1) if times else 1.0
         return
     # "List the names in alphabetical order": what is listed first is what sorts.
     for place in range(first):
