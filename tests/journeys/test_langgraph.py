@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -276,6 +276,25 @@ async def _streamed_through(stack: Stack, cut_after: int | None) -> list[Any]:
     ):
         stream = client.runs.stream(None, ASSISTANT, input=QUESTION, stream_mode=modes)
         return [part for part in await collected(stream) if part.event != "custom" or part.id]
+
+
+async def test_a_stream_that_is_opened_again_after_five_seconds_without_an_answer_still_shows_the_first_run(
+    client: LangGraphClient, stack: Stack
+) -> None:
+    thread = client.threads.stream(assistant_id=ASSISTANT)
+    async with thread as started:
+        await started.run.start(input=QUESTION)
+    await asyncio.sleep(5.1)
+    async with asyncio.timeout(30), httpx.AsyncClient(base_url=stack.http_address) as http:
+        path, headers = f"/threads/{thread.thread_id}/stream/events", {"x-api-key": KEYS["analyst"]}
+        async with http.stream("POST", path, json={"channels": ["lifecycle"]}, headers=headers) as response:
+            lines = response.aiter_lines()
+            shown = [json.loads((await _next_data(lines))[6:])["params"]["data"]["event"] for _ in range(3)]
+    assert shown == ["started", "running", "completed"]
+
+
+async def _next_data(lines: AsyncIterator[str]) -> str:
+    return await anext(line async for line in lines if line.startswith("data: "))
 
 
 async def test_the_thread_protocol_cut_behind_any_frame_loses_and_repeats_nothing(stack: Stack) -> None:

@@ -24,8 +24,11 @@ from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.use_cases.bundle import UseCases
 
 Json = dict[str, Any]
-FRESH_MS: Final = 3_000
-"""How long after its question a thread's first run is streamed whole to whoever names no place to go on from."""
+FRESH_MS: Final = 12_000
+"""How long after its question a thread's first run is streamed whole to whoever names no place to go on from.
+
+The Python client opens a stream anew, still without a place, where it was not answered within 5 s: twice fits in here.
+"""
 _ERRORS: Final = {
     ProblemCode.NOT_FOUND: "no_such_run",
     ProblemCode.NO_CLARIFICATION: "no_such_interrupt",
@@ -196,8 +199,8 @@ class _Commands:
 def _since(turns: Sequence[Json], named: int | None, *, was_shown: bool) -> int:
     """Return the `seq` that a stream goes on from: the one that is named, else where the run under way began.
 
-    Of a thread whose first run was begun a moment ago that is its beginning, because its client may have come a little
-    later, unless its end was shown already. Otherwise only what comes from now on is news.
+    Of a thread whose first run was begun a moment ago that is its beginning, because its client may have come late,
+    unless its end was shown already. Otherwise only what comes from now on is news.
     """
     if named is not None:
         return named
