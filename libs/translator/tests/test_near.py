@@ -92,3 +92,25 @@ def test_courtesy_asks_for_nothing(question: str) -> None:
 
 def test_courtesy_alone_is_no_question() -> None:
     assert not isinstance(translate("Hello", library()[0], today=TODAY), Translated)
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("How many checkouts were there in 2025?", "How many lendings were there in 2025?"),
+        ("How many checkouts per month?", "How many lendings per month?"),
+        ("Which reader had the most checkouts?", "Which reader had the most lendings?"),
+    ],
+)
+def test_the_tables_that_can_be_counted_are_offered_for_an_unknown_word_that_is_counted(
+    question: str, first: str
+) -> None:
+    assert asked_back(question).options[0] == first
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["How many angry readers are there?", "How many readers grumbled?", "How many checkouts never happened?"],
+)
+def test_no_table_stands_for_a_word_that_describes_or_denies(question: str) -> None:
+    assert not [option for option in asked_back(question).options if "lendings" in option]

@@ -18,6 +18,7 @@ from querybus.text.similarity import typing_distance
 from querybus_translator.answers.options import OPTIONS_MAX, display
 from querybus_translator.language.lexicon import Op
 from querybus_translator.language.names import is_han
+from querybus_translator.language.periods import unit_of
 from querybus_translator.readers.reading import Reading
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.phrases import Node, NodeKind
@@ -30,6 +31,7 @@ READ_AGAIN_MAX: Final = 12
 TABLES_TRIED_MAX: Final = 6
 FIGURES_TRIED_MAX: Final = 8
 NAMES_TRIED_MAX: Final = 3
+UNSURE_BELOW: Final = 0.7
 _VERB_ENDINGS: Final = ("ed", "ing")
 _VERBS: Final = frozenset(
     [
@@ -122,6 +124,7 @@ def near_questions(
         _with_values(question, unread, index),
         _with_names(question, unread, index, language),
         _lacking(nodes, best, index, language),
+        _with_tables(question, nodes, best, unread, index, language),
         _with_figures(question, nodes, best, unread, index, language),
     )
     for item in islice(others, READ_AGAIN_MAX):
@@ -152,6 +155,66 @@ def _lacking(nodes: Sequence[Node], best: Reading | None, index: CatalogIndex, l
                 yield f"哪些{rows}没有{lacked}？" if language == "zh" else f"Which {rows} have no {lacked}?"
 
 
+def _with_tables(
+    question: str,
+    nodes: Sequence[Node],
+    best: Reading | None,
+    unread: Sequence[Node],
+    index: CatalogIndex,
+    language: Language,
+) -> Iterator[str]:
+    """ "How many bookings in 2025?": give the question with each table in place of the unknown word that is counted."""
+    word = _counted(question, nodes, unread)
+    if word is None:
+        return
+    known = best.sketch.mentioned_tables() if best is not None else ()
+    tables = [number for number in range(len(index.catalog.tables)) if number not in known]
+    if any(node.op in (Op.MOST, Op.FEWEST) for node in nodes):
+        # Each of what is named has several of those that refer to it only.
+        referring = {edge.source for table in known for edge in index.graph.edges_of(table) if edge.target == table}
+        tables = [number for number in tables if number in referring]
+    # What refers to most others is counted most often: events rather than things.
+    tables.sort(key=lambda number: -sum(edge.source == number for edge in index.graph.edges_of(number)))
+    start = question.find(word)
+    for number in tables[:TABLES_TRIED_MAX]:
+        yield question[:start] + display(index.table(number), language) + question[start + len(word) :]
+
+
+def _counted(question: str, nodes: Sequence[Node], unread: Sequence[Node]) -> str | None:
+    """Return the unknown word that a count is asked of, where nothing else is unknown and it weighs nothing else."""
+    words = [node for node in nodes if node.kind is NodeKind.WORD and not _is_step(node)]
+    if len(words) != 1 or _weighs(words[0]) or any(node.kind is NodeKind.TEXT for node in unread):
+        return None
+    place = nodes.index(words[0])
+    if any(node.kind is NodeKind.LINK for node in nodes[place + 1 : place + 2]):
+        # "How many loyal readers": it describes what is counted.
+        return None
+    before, behind = (
+        [node for node in part if node.kind is not NodeKind.STOP] for part in (nodes[:place], nodes[place + 1 :])
+    )
+    counts = {*(node.op for node in before[-1:]), *(node.op for node in behind[:1] if is_han(words[0].text))}
+    if not counts & _COUNTING:
+        return None
+    text = words[0].text
+    # A sign that is a word of its own, as 就 in 就诊, belongs to the unknown one behind it.
+    stop = nodes[place - 1] if place and len(text) == 1 and is_han(text) else None
+    whole = stop.text + text if stop is not None and stop.kind is NodeKind.STOP and len(stop.text) == 1 else text
+    return whole if whole in question else text
+
+
+def _is_step(node: Node) -> bool:
+    """Whether a word is a step of time, which is known without being a name: "per month"."""
+    return unit_of(node.text.lower()) is not None
+
+
+def _is_unsure(node: Node) -> bool:
+    """Whether a word was linked with a name that hardly means it: 收入 with `sold_at`."""
+    return node.kind is NodeKind.LINK and node.candidates[0].value is None and node.candidates[0].score < UNSURE_BELOW
+
+
+_COUNTING: Final = frozenset({Op.COUNT, Op.MOST, Op.FEWEST})
+
+
 def _says_little(node: Node) -> bool:
     """Whether a node is a name, a word that asks, denies or says nothing: no figure, value, period or comparison."""
     is_value = node.kind is NodeKind.LINK and node.candidates[0].value is not None
@@ -169,8 +232,12 @@ def _with_figures(
     language: Language,
 ) -> Iterator[str]:
     """ "Ticket income per hall": give the total of each figure of the tickets, where the one that was said is not known."""
-    words = [node for node in unread if node.kind is NodeKind.WORD]
-    if len(words) != len(unread) or not words or words[0].capital or not any(node.op in _OF_FIGURES for node in nodes):
+    unknown = [node for node in unread if not _is_step(node)] or [node for node in nodes if _is_unsure(node)]
+    words = [node for node in unknown if node.kind is NodeKind.WORD or _is_unsure(node)]
+    if len(words) != len(unknown) or not words or words[0].capital or not any(node.op in _OF_FIGURES for node in nodes):
+        return
+    if any(node.op is Op.COUNT for node in nodes):
+        # Rows are counted, not a figure.
         return
     # "Income per month": where nothing else is named, the figure of any table may be meant.
     tables = range(len(index.catalog.tables)) if best is None else best.sketch.mentioned_tables()
@@ -202,7 +269,7 @@ def _with_names(question: str, unread: Sequence[Node], index: CatalogIndex, lang
             yield question[:start] + display(named, language) + question[start + len(node.text) :]
 
 
-_OF_FIGURES: Final = frozenset({Op.EACH, Op.BY, Op.SUM, Op.AVERAGE, Op.MOST, Op.HIGHEST, Op.LOWEST, Op.FEWEST})
+_OF_FIGURES: Final = frozenset({Op.EACH, Op.SUM, Op.AVERAGE, Op.MOST, Op.HIGHEST, Op.LOWEST, Op.FEWEST})
 
 
 def _without(question: str, unread: Sequence[Node]) -> str | None:

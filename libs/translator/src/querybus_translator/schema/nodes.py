@@ -173,13 +173,21 @@ def _single(tokens: Sequence[Token], start: int) -> Span:
         return Span(start, start + 1, 0.6, Node(NodeKind.NUMBER, token.text, number=words.ordinals[token.norm]))
     if _is_ever_done(tokens, start):
         return Span(start, start + 1, 0.05, Node(NodeKind.STOP, token.text))
-    if token.norm == "place" and start and tokens[start - 1].base in {"take", "took", "taking", "taken"}:
+    if _takes_place(tokens, start):
         return Span(start, start + 1, 0.05, Node(NodeKind.STOP, token.text))
     stops = words.chinese_stopwords if token.kind is TokenKind.HAN else words.stopwords
     if token.norm in stops or token.norm in words.verbs:
         return Span(start, start + 1, 0.05, Node(NodeKind.STOP, token.text))
     capital = token.text[:1].isupper() and start > 0
     return Span(start, start + 1, 0.0, Node(NodeKind.WORD, token.text, capital=capital))
+
+
+def _takes_place(tokens: Sequence[Token], start: int) -> bool:
+    """Whether "place" is a part of the verb: "which shows take place in May?"."""
+    return tokens[start].norm == "place" and start > 0 and tokens[start - 1].base in _TAKE
+
+
+_TAKE = frozenset({"take", "took", "taking", "taken"})
 
 
 def _is_ever_done(tokens: Sequence[Token], start: int) -> bool:
@@ -198,7 +206,7 @@ def _number(text: str) -> int | float:
 
 
 _TIME_LEADS = frozenset({"by", "per", "each", "every"})
-_GROUPING = frozenset({"each", "every", "per"})
+_GROUPING = frozenset({"each", "every", "per", "by"})
 _BRIDGING = word_set(
     """
     of the in for to on 's a - at by s . they it was were their its his her
@@ -263,6 +271,8 @@ def _meant(
         candidates = [candidate for candidate in candidates if candidate.score >= _LIGHT_SCORE_MIN]
     if end - start == 1 and start and _is_figure(tokens[start - 1]) and unit_of_measure(token.norm) is not None:
         # "Two hours": the unit of the figure, unless a column is called exactly so.
+        candidates = [link for link in candidates if link.score >= _LIGHT_SCORE_MIN]
+    if end - start == 1 and _takes_place(tokens, start):
         candidates = [link for link in candidates if link.score >= _LIGHT_SCORE_MIN]
     if end - start > 1 and token.kind is TokenKind.HAN:
         # 城市读者 are readers; only 读者城市 is their city.
