@@ -22,6 +22,8 @@ async def cutting(address: str, cut_after: int | None) -> AsyncGenerator[str]:
             while data := await reader.read(65_536):
                 up_writer.write(data)
                 await up_writer.drain()
+            # The client has left: the server ends its side as well.
+            up_writer.close()
 
         going_up = asyncio.create_task(upward())
         frames = 0

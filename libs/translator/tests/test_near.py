@@ -114,3 +114,62 @@ def test_the_tables_that_can_be_counted_are_offered_for_an_unknown_word_that_is_
 )
 def test_no_table_stands_for_a_word_that_describes_or_denies(question: str) -> None:
     assert not [option for option in asked_back(question).options if "lendings" in option]
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("How much did each reader spend?", "Total {figure} of each reader"),
+        ("How much did each reader waste in 2025?", "Total {figure} of each reader in 2025"),
+        ("2025年每位读者一共花了多少钱？", "2025年每位读者的总{figure}"),
+    ],
+)
+def test_how_much_somebody_did_of_anything_is_asked_back_with_the_totals_there_are(question: str, first: str) -> None:
+    before, behind = first.split("{figure}")
+    options = asked_back(question).options
+    assert options[0].startswith(before)
+    assert options[0].endswith(behind)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How much did each reader spend on gizmos?",
+        "How much did each reader from Lyon spend?",
+        "How much did each reader never pay?",
+        "How much more than Ann did each reader spend?",
+    ],
+)
+def test_no_total_is_offered_where_more_is_said(question: str) -> None:
+    assert not [option for option in asked_back(question).options if option.startswith("Total")]
+
+
+@pytest.mark.parametrize(
+    ("question", "begins", "ends"),
+    [
+        ("Who are the best readers?", "Top 5 readers by total ", ""),
+        ("Which three readers did best in 2025?", "Top 3 readers by total ", " in 2025"),
+    ],
+)
+def test_the_best_of_something_is_asked_back_with_the_totals_that_rank_it(
+    question: str, begins: str, ends: str
+) -> None:
+    option = asked_back(question).options[0]
+    assert option.startswith(begins)
+    assert option.endswith(ends)
+
+
+@pytest.mark.parametrize("question", ["best readers from Lyon", "Which readers never did best?", "best snazzy readers"])
+def test_no_ranking_is_offered_where_more_is_said(question: str) -> None:
+    assert not [option for option in asked_back(question).options if option.startswith("Top")]
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("Which volumes are most popular?", "Which volumes have the most lendings?"),
+        ("What are the 3 most popular volumes?", "Which 3 volumes have the most lendings?"),
+    ],
+)
+def test_what_is_popular_is_asked_back_with_what_refers_to_it(question: str, first: str) -> None:
+    assert first in asked_back(question).options

@@ -16,6 +16,7 @@ from querybus.core.catalog import Language, Table
 from querybus.text.language import detect_language
 from querybus.text.similarity import typing_distance
 from querybus_translator.answers.options import OPTIONS_MAX, display
+from querybus_translator.answers.totals import TABLES_TRIED_MAX, best_by_totals, how_much, most_referred
 from querybus_translator.language.lexicon import Op
 from querybus_translator.language.names import is_han
 from querybus_translator.language.periods import unit_of
@@ -28,7 +29,6 @@ NEAR_VALUES_MAX: Final = 2
 VALUES_COMPARED_MAX: Final = 20_000
 TYPED_LENGTH_MIN: Final = 4
 READ_AGAIN_MAX: Final = 12
-TABLES_TRIED_MAX: Final = 6
 FIGURES_TRIED_MAX: Final = 8
 NAMES_TRIED_MAX: Final = 3
 UNSURE_BELOW: Final = 0.7
@@ -125,6 +125,9 @@ def near_questions(
         _with_names(question, unread, index, language),
         _lacking(nodes, best, index, language),
         _with_tables(question, nodes, best, unread, index, language),
+        how_much(nodes, index, language),
+        best_by_totals(nodes, index, language),
+        most_referred(nodes, index, language),
         _with_figures(question, nodes, best, unread, index, language),
     )
     for item in islice(others, READ_AGAIN_MAX):
@@ -209,7 +212,7 @@ def _is_step(node: Node) -> bool:
 
 def _is_unsure(node: Node) -> bool:
     """Whether a word was linked with a name that hardly means it: 收入 with `sold_at`."""
-    return node.kind is NodeKind.LINK and node.candidates[0].value is None and node.candidates[0].score < UNSURE_BELOW
+    return node.kind is NodeKind.LINK and not node.is_value and node.candidates[0].score < UNSURE_BELOW
 
 
 _COUNTING: Final = frozenset({Op.COUNT, Op.MOST, Op.FEWEST})
@@ -217,8 +220,7 @@ _COUNTING: Final = frozenset({Op.COUNT, Op.MOST, Op.FEWEST})
 
 def _says_little(node: Node) -> bool:
     """Whether a node is a name, a word that asks, denies or says nothing: no figure, value, period or comparison."""
-    is_value = node.kind is NodeKind.LINK and node.candidates[0].value is not None
-    return not is_value and (
+    return not node.is_value and (
         node.kind in (NodeKind.LINK, NodeKind.WORD, NodeKind.STOP, NodeKind.MARK) or node.op in (Op.NOT, Op.SHOW)
     )
 
@@ -236,8 +238,8 @@ def _with_figures(
     words = [node for node in unknown if node.kind is NodeKind.WORD or _is_unsure(node)]
     if len(words) != len(unknown) or not words or words[0].capital or not any(node.op in _OF_FIGURES for node in nodes):
         return
-    if any(node.op is Op.COUNT for node in nodes):
-        # Rows are counted, not a figure.
+    if any(node.op is Op.COUNT for node in nodes) or "how much" in question.lower():
+        # Rows are counted, or the sentence is no longer one with a figure's name in it.
         return
     # "Income per month": where nothing else is named, the figure of any table may be meant.
     tables = range(len(index.catalog.tables)) if best is None else best.sketch.mentioned_tables()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from querybus_translator.language.lexicon import Op, lexicon
+from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.writing.form import Aggregate, ColumnRef, Measure
 from querybus_translator.writing.sketch import TEMPORAL, Sketch
 
@@ -55,5 +56,9 @@ def adds_up(sketch: Sketch, measure: Measure) -> bool:
     column = measure.column
     if column is None or sketch.is_key(column):
         return False
-    names = sketch.index.entry_of_column(column.table, column.column).names
-    return any(name[-1] in lexicon().additive for name in names)
+    return is_additive(sketch.index, column.table, column.column)
+
+
+def is_additive(index: CatalogIndex, table: int, column: int) -> bool:
+    """Return whether a column is called as what is summed: amount, fee, quantity."""
+    return any(name[-1] in lexicon().additive for name in index.entry_of_column(table, column).names)

@@ -22,6 +22,7 @@ _AGGREGATES = {
     Op.MINIMUM: Aggregate.MINIMUM,
 }
 _ROWS_MAX = 1_000
+_ITSELF_DOUBT = 0.5
 _SUPERLATIVES = (
     Op.MOST, Op.FEWEST, Op.COMMON, Op.RARE, Op.HIGHEST, Op.LOWEST, Op.ADJECTIVE_MOST, Op.ADJECTIVE_LEAST,
 )  # fmt: skip
@@ -132,6 +133,9 @@ def _common(sketch: Sketch, place: int) -> None:
         return
     if not isinstance(grouped, int):
         sketch.take(used)
+    elif sketch.mentioned_tables() == [grouped]:
+        # "The most popular products": each is one row of its own, so nothing that is said ranks them.
+        sketch.doubts += _ITSELF_DOUBT
     sketch.rankings.append(
         Ranking(place, Measure(aggregate=Aggregate.COUNT), _is_descending(sketch, place), count, grouped=grouped)
     )

@@ -13,7 +13,7 @@ from typing import Final
 
 from querybus.core.catalog import ColumnKind
 from querybus.text.words import word_set
-from querybus_translator.language.lexicon import Op, lexicon
+from querybus_translator.language.lexicon import FIGURES, Op, lexicon
 from querybus_translator.language.measure_words import measured
 from querybus_translator.language.names import is_han
 from querybus_translator.language.periods import (
@@ -318,6 +318,8 @@ def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Spa
             continue
         candidates.sort(key=lambda link: -link.score)
         best = candidates[0].score
+        if best < _EXACT_SCORE and _is_figure_of(tokens[start], words[1:], index):
+            continue
         # Where a word is all of a table's name, columns that merely hold it among others are not meant.
         whole = TRANSLATED if tokens[start].kind is TokenKind.HAN else _EXACT_SCORE
         exact = candidates[0].score >= whole and any(
@@ -339,6 +341,12 @@ def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Spa
         node = Node(NodeKind.LINK, text_of(tokens, start, end), candidates=kept)
         spans.append(Span(start, end, weight, node))
     return spans
+
+
+def _is_figure_of(token: Token, behind: Sequence[str], index: CatalogIndex) -> bool:
+    """Whether a word works out what the words behind it name: "total quantity" is no `total_amount` where there are quantities."""
+    works_out = any(phrase.op in FIGURES for phrase in lexicon().english.get((token.norm,), ()))
+    return works_out and any(link.score >= _EXACT_SCORE for link in _schema(list(behind), index, bounded=False))
 
 
 def _is_figure(token: Token) -> bool:

@@ -47,6 +47,11 @@ class Node:
     def op(self) -> Op | None:
         return self.phrase.op if self.phrase is not None else None
 
+    @property
+    def is_value(self) -> bool:
+        """Whether it is linked with a value of the data, rather than with a name."""
+        return self.kind is NodeKind.LINK and self.candidates[0].value is not None
+
 
 @dataclass(frozen=True, slots=True)
 class Span:

@@ -1,0 +1,131 @@
+"""Near questions about totals: "how much did each patient spend?" and "the best-selling products" name no figure of the data."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from querybus.core.catalog import Language
+from querybus_translator.answers.options import display
+from querybus_translator.language.lexicon import Op
+from querybus_translator.language.stems import base_form
+from querybus_translator.readers.amounts import is_additive
+from querybus_translator.schema.index import CatalogIndex
+from querybus_translator.schema.phrases import Node, NodeKind
+
+TABLES_TRIED_MAX: Final = 6
+BEST_OFFERED: Final = 5
+
+
+def how_much(nodes: Sequence[Node], index: CatalogIndex, language: Language) -> Iterator[str]:
+    """ "How much did each patient spend?": give the total of each figure, where the sentence is a verb and periods beside that."""
+    place = next((place for place, node in enumerate(nodes) if node.op is Op.EACH), len(nodes))
+    named = nodes[place + 1] if place + 1 < len(nodes) else None
+    said = " ".join(node.text.lower() for node in nodes[:place])
+    if named is None or named.kind is not NodeKind.LINK or named.is_value:
+        return
+    if not ("how much" in said if language == "en" else any(node.text == "多少钱" for node in nodes[place:])):
+        return
+    others = [
+        node
+        for node in (*nodes[:place], *nodes[place + 2 :])
+        if node.kind not in (NodeKind.STOP, NodeKind.MARK, NodeKind.PERIOD)
+        and node.op not in (Op.IN_ALL, Op.ADJECTIVE_ASK)
+    ]
+    verb = [node for node in nodes[place + 2 :] if node.op is not Op.IN_ALL][:1]
+    # What else is said may be the verb right behind who does it, and nothing more.
+    if others not in ([], verb) or any(
+        node.kind not in (NodeKind.WORD, NodeKind.LINK) or node.is_value for node in others
+    ):
+        return
+    when = _when(nodes, language)
+    for figure in _totals_about(named.candidates[0].table, index, language):
+        group = f"{nodes[place].text}{named.text}"
+        yield f"{when}{group}的{figure}" if language == "zh" else f"T{figure[1:]} of each {named.text.lower()}{when}"
+
+
+def best_by_totals(nodes: Sequence[Node], index: CatalogIndex, language: Language) -> Iterator[str]:
+    """ "What are the best-selling products?": give the first of them by the total of each figure, where no figure is named."""
+    named = _alone(nodes, Op.HIGHEST)
+    if named is None:
+        return
+    most, when = _number(nodes) or BEST_OFFERED, _when(nodes, language)
+    for figure in _totals_about(named.candidates[0].table, index, language):
+        if language == "zh":
+            yield f"{when}{figure}最高的{most}个{named.text}"
+        else:
+            yield f"Top {most} {named.text} by {figure}{when}"
+
+
+def most_referred(nodes: Sequence[Node], index: CatalogIndex, language: Language) -> Iterator[str]:
+    """ "The most popular products": give those with the most rows that refer to them, of each table of such rows."""
+    named = _alone(nodes, Op.COMMON)
+    if named is None:
+        return
+    table, most, when = named.candidates[0].table, _number(nodes), _when(nodes, language)
+    for near in _nearest_first(table, index)[:TABLES_TRIED_MAX]:
+        if near == table:
+            continue
+        counted = display(index.table(near), language)
+        if language == "zh":
+            yield f"{when}{counted}最多的{most or 1}个{named.text}"
+        else:
+            yield f"Which {f'{most} ' if most else ''}{named.text} have the most {counted}{when}?"
+
+
+def _alone(nodes: Sequence[Node], op: Op) -> Node | None:
+    """Return the table that a question ranks by an operation, where it says nothing else but a number and periods."""
+    named = [node for node in nodes if node.kind is NodeKind.LINK]
+    known = (NodeKind.STOP, NodeKind.MARK, NodeKind.NUMBER, NodeKind.PERIOD, NodeKind.LINK)
+    if len(named) != 1 or named[0].is_value or named[0].candidates[0].column is not None:
+        return None
+    if [node.op for node in nodes if node.kind not in known and node.op is not Op.SHOW] != [op]:
+        return None
+    return named[0] if sum(node.kind is NodeKind.NUMBER for node in nodes) <= 1 else None
+
+
+def _number(nodes: Sequence[Node]) -> int | float | None:
+    return next((node.number for node in nodes if node.kind is NodeKind.NUMBER), None)
+
+
+def _totals_about(table: int, index: CatalogIndex, language: Language) -> list[str]:
+    """Return the names of the totals of the figures that are summed in the tables whose rows refer to those of a table, the nearest first.
+
+    Where there are none such, all figures; of its own where no table refers to it. A name that others have too has its
+    table's before it.
+    """
+    figures = [
+        (near, number)
+        for near in _nearest_first(table, index)[:TABLES_TRIED_MAX]
+        for number in range(len(index.table(near).columns))
+        if index.holds_figures(near, number) and not index.is_key(near, number)
+    ]
+    summed = [place for place in figures if is_additive(index, *place)] or figures
+    names = Counter(column.name.lower() for item in index.catalog.tables for column in item.columns)
+    called: list[str] = []
+    for near, number in summed:
+        column = index.column(near, number)
+        name = display(column, language)
+        if names[column.name.lower()] > 1 and language == "en":
+            *words, last = display(index.table(near), language).split()
+            name = " ".join((*words, base_form(last), name))
+        total = "总" if language == "zh" else "total "
+        called.append(name if name.lower().startswith(total) else total + name)
+    return called
+
+
+def _when(nodes: Sequence[Node], language: Language) -> str:
+    """Return the periods that a question says, as they stand before a Chinese sentence or behind an English one."""
+    periods = [node.text for node in nodes if node.kind is NodeKind.PERIOD]
+    if language == "zh":
+        return "".join(periods)
+    return "".join(f" in {text}" if text[:1].isupper() or text[:1].isdigit() else f" {text}" for text in periods)
+
+
+def _nearest_first(start: int, index: CatalogIndex) -> list[int]:
+    """Return the tables whose rows refer to those of a table, the nearest first; itself where none does."""
+    found = [start]
+    for table in found:
+        found += sorted({edge.source for edge in index.graph.edges_of(table) if edge.target == table} - {*found})
+    return found[1:] or found
