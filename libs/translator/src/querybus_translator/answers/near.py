@@ -16,7 +16,7 @@ from querybus.core.catalog import Language, Table
 from querybus.text.language import detect_language
 from querybus.text.similarity import typing_distance
 from querybus_translator.answers.options import OPTIONS_MAX, display
-from querybus_translator.answers.totals import TABLES_TRIED_MAX, best_by_totals, how_much, most_referred
+from querybus_translator.answers.totals import TABLES_TRIED_MAX, best_by_totals, figures_of, how_much, most_referred
 from querybus_translator.language.lexicon import Op
 from querybus_translator.language.names import is_han
 from querybus_translator.language.periods import unit_of
@@ -249,14 +249,8 @@ def _with_figures(
         return
     word = words[0].text
     start = question.find(word)
-    figures = [
-        column
-        for table in list(tables)[:TABLES_TRIED_MAX]
-        for number, column in enumerate(index.table(table).columns)
-        if index.holds_figures(table, number) and not index.is_key(table, number)
-    ]
-    for column in figures[:FIGURES_TRIED_MAX]:
-        called = display(column, language)
+    for figure in figures_of(tables, index)[:FIGURES_TRIED_MAX]:
+        called = display(index.column(*figure), language)
         total = f"总{called}" if language == "zh" else f"total {called}"
         yield question[:start] + total + question[start + len(word) :]
 

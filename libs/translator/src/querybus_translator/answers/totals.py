@@ -95,12 +95,7 @@ def _totals_about(table: int, index: CatalogIndex, language: Language) -> list[s
     Where there are none such, all figures; of its own where no table refers to it. A name that others have too has its
     table's before it.
     """
-    figures = [
-        (near, number)
-        for near in _nearest_first(table, index)[:TABLES_TRIED_MAX]
-        for number in range(len(index.table(near).columns))
-        if index.holds_figures(near, number) and not index.is_key(near, number)
-    ]
+    figures = figures_of(_nearest_first(table, index), index)
     summed = [place for place in figures if is_additive(index, *place)] or figures
     names = Counter(column.name.lower() for item in index.catalog.tables for column in item.columns)
     called: list[str] = []
@@ -113,6 +108,16 @@ def _totals_about(table: int, index: CatalogIndex, language: Language) -> list[s
         total = "总" if language == "zh" else "total "
         called.append(name if name.lower().startswith(total) else total + name)
     return called
+
+
+def figures_of(tables: Sequence[int], index: CatalogIndex) -> list[tuple[int, int]]:
+    """Return table and column of each figure that is no key, of the first TABLES_TRIED_MAX tables."""
+    return [
+        (table, number)
+        for table in tables[:TABLES_TRIED_MAX]
+        for number in range(len(index.table(table).columns))
+        if index.holds_figures(table, number) and not index.is_key(table, number)
+    ]
 
 
 def _when(nodes: Sequence[Node], language: Language) -> str:
