@@ -15,6 +15,7 @@ import re
 import sqlite3
 import sys
 import tempfile
+from calendar import day_name
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -84,18 +85,24 @@ def _cell(cell: Any, names: Mapping[str, str]) -> Any:
     if isinstance(cell, bool | int | float):
         return float(f"{float(cell):.6g}")
     if isinstance(cell, str):
+        text = names.get(cell, cell)
         try:
-            value = float(cell)
+            value = float(text)
         except ValueError:
-            text = names.get(cell, cell)
             return text[:7] if _MONTH.match(text) and (len(text) == 7 or text.endswith("-01")) else text
-        return float(f"{value:.6g}") if math.isfinite(value) else cell
+        return float(f"{value:.6g}") if math.isfinite(value) else text
     return cell
 
 
+# References number the weekdays from Sunday, as SQLite does.
+_WEEKDAYS: Final = {
+    name: str((day + 1) % 7) for day in range(7) for name in (day_name[day], f"星期{'一二三四五六日'[day]}")
+}
+
+
 def names_of(database: sqlite3.Connection) -> dict[str, str]:
-    """Return Chinese names with their English ones, where a table has both."""
-    made: dict[str, str] = {}
+    """Return Chinese names with their English ones, where a table has both, and the weekdays with their numbers."""
+    made = dict(_WEEKDAYS)
     for (table,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
         columns = {row[1] for row in database.execute(f'PRAGMA table_info("{table}")')}
         if {"name", "name_zh"} <= columns:

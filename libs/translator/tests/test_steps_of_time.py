@@ -137,3 +137,51 @@ def test_without_one_figure_that_is_certain_it_is_asked_back(more: Column) -> No
         "How much did each workshop get?", catalog().model_copy(update={"tables": (two,)}), language="en", today=TODAY
     )
     assert isinstance(read, NotRead)
+
+
+def test_the_days_of_the_week_are_named_in_the_language_of_the_question_and_stand_in_their_order() -> None:
+    weekdays = [("Tuesday", 1), ("Wednesday", 1), ("Thursday", 1), ("Friday", 2), ("Saturday", 1), ("Sunday", 1)]
+    assert rows("How many repairs per weekday?") == weekdays
+    assert rows("repairs by day of the week") == weekdays
+    assert rows("按星期几统计repairs") == [
+        ("星期二", 1),
+        ("星期三", 1),
+        ("星期四", 1),
+        ("星期五", 2),
+        ("星期六", 1),
+        ("星期日", 1),
+    ]
+    assert rows("total fee by weekday")[0] == ("Tuesday", 10)
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Which weekday had the most repairs?", "On which day of the week were there the most repairs?"],
+)
+def test_the_busiest_day_of_the_week_is_found(question: str) -> None:
+    assert rows(question) == [("Friday",)]
+    assert rows("周几的repairs最多？") == [("星期五",)]
+
+
+def test_hours_of_the_day_are_read_of_moments_and_not_of_days() -> None:
+    days = catalog()
+    columns = tuple(
+        column.model_copy(update={"kind": ColumnKind.DATETIME}) if column.name == "repaired_on" else column
+        for column in days.tables[0].columns
+    )
+    moments = days.model_copy(update={"tables": (days.tables[0].model_copy(update={"columns": columns}),)})
+    read = translate("repairs by hour of the day", moments, today=TODAY)
+    assert isinstance(read, Translated), read
+    with sqlite3.connect(":memory:") as opened:
+        opened.executescript(ROWS)
+        assert opened.execute(read.sql).fetchall() == [(0, 7)]
+    assert isinstance(translate("repairs by hour of the day", days, today=TODAY), NotRead)
+
+
+@pytest.mark.parametrize("dialect", Dialect)
+def test_every_dialect_names_weekdays(dialect: Dialect) -> None:
+    read = translate("How many repairs per weekday?", catalog(dialect), language="en", today=TODAY)
+    assert isinstance(read, Translated), read
+    found = unit_of(parse_one(read.sql, read=dialect.value).expressions[0].unalias())
+    assert found is not None
+    assert (found[0], found[1].name.lower()) == ("weekday", "repaired_on")

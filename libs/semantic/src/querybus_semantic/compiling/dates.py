@@ -83,6 +83,25 @@ _TRUNCATED[Dialect.SNOWFLAKE] = _BY_DATE_TRUNC | {
     "sunday": "DATEADD(DAY, -1, DATE_TRUNC('WEEK', DATEADD(DAY, 1, CAST({x} AS DATE))))"
 }
 
+# The weekday of {x}, beginning with Monday: from 0 or from 1 on.
+_WEEKDAYS: Final[dict[Dialect, tuple[str, int]]] = {
+    Dialect.SQLITE: ("(CAST(strftime('%w', {x}) AS INTEGER) + 6) % 7", 0),
+    Dialect.POSTGRESQL: ("EXTRACT(ISODOW FROM {x})", 1),
+    Dialect.DUCKDB: ("EXTRACT(ISODOW FROM {x})", 1),
+    Dialect.MYSQL: ("WEEKDAY({x})", 0),
+    Dialect.CLICKHOUSE: ("toDayOfWeek({x})", 1),
+    Dialect.ORACLE: ("TRUNC({x}) - TRUNC({x}, 'IW')", 0),
+    Dialect.SNOWFLAKE: ("DAYOFWEEKISO({x})", 1),
+    Dialect.BIGQUERY: ("MOD(EXTRACT(DAYOFWEEK FROM {x}) + 5, 7)", 0),
+}
+_HOURS: Final[dict[Dialect, str]] = {
+    Dialect.SQLITE: "CAST(strftime('%H', {x}) AS INTEGER)",
+    Dialect.MYSQL: "HOUR({x})",
+    Dialect.CLICKHOUSE: "toHour({x})",
+    Dialect.ORACLE: "EXTRACT(HOUR FROM CAST({x} AS TIMESTAMP))",
+    Dialect.SNOWFLAKE: "HOUR({x})",
+}
+
 # How each dialect adds {n} hours, days or months to {x}.
 _SHIFTED: Final[dict[Dialect, dict[str, str]]] = {
     Dialect.SQLITE: {
@@ -147,6 +166,17 @@ def truncated(value: exp.Expr, grain: Grain, dialect: Dialect, calendar: Calenda
         moved = shifted(value, -calendar.week_starts, Grain.DAY, dialect)
         return shifted(_filled(table["week"], dialect, moved), calendar.week_starts, Grain.DAY, dialect)
     return _filled(table[grain.value], dialect, value)
+
+
+def weekday(value: exp.Expr, dialect: Dialect) -> tuple[exp.Expr, int]:
+    """Return the SQL for the number of a date's weekday, and which number a Monday has; the other days follow."""
+    text, monday = _WEEKDAYS[dialect]
+    return _filled(text, dialect, value), monday
+
+
+def hour_of_day(value: exp.Expr, dialect: Dialect) -> exp.Expr:
+    """Return the SQL for the hour, 0 to 23, of a moment."""
+    return _filled(_HOURS.get(dialect, "EXTRACT(HOUR FROM {x})"), dialect, value)
 
 
 def shifted(value: exp.Expr, count: int, unit: Grain, dialect: Dialect) -> exp.Expr:

@@ -142,7 +142,7 @@ def _followed(
     if form.limit is not None and not form.group and all(target.aggregate is not None for target in form.targets):
         # There is but one row to take the first of.
         return None
-    written = write(form, index, hints_of(nodes))
+    written = write(form, index, hints_of(nodes), sketch.language)
     if written is None:
         return None
     judgement = judge(sketch, form, written, assignments[0].score)

@@ -22,6 +22,7 @@ from querybus_translator.language.tokens import Token, TokenKind
 YEAR_MIN = 1500
 YEAR_MAX = 2150
 CHINESE_NUMBER_LENGTH_MAX = 10
+_STEP_WORDS_MAX = 4
 _TEN = "十"
 _MYRIAD = 10_000
 
@@ -32,6 +33,12 @@ class Unit(Enum):
     MONTH = auto()
     QUARTER = auto()
     YEAR = auto()
+    WEEKDAY = auto()
+    HOUR = auto()
+
+
+RECURRING: Final = frozenset({Unit.WEEKDAY, Unit.HOUR})
+"""What comes again: the days of all weeks, the hours of all days."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +57,7 @@ class _Times:
     leads: Mapping[str, int]
     rolling: frozenset[str]
     units: Mapping[str, Unit]
+    steps: Mapping[str, Unit]
     months: Mapping[str, int]
     quarters: Mapping[str, int]
     digits: Mapping[str, int]
@@ -73,12 +81,15 @@ def _times() -> _Times:
         read["rolling"]["zh"], read["units"]["zh"], (quarter for quarter in read["quarters"] if len(quarter) > 2)
     )
     chinese.update(read["halves"])
+    chinese.update(read["parts"]["zh"])
+    parts = {word: Unit[name.upper()] for language in read["parts"].values() for word, name in language.items()}
     return _Times(
         relative=relative,
         relative_firsts=frozenset(form[0] for form in relative),
         leads=read["leads"],
         rolling=frozenset((*read["rolling"]["en"], *read["rolling"]["zh"])),
         units=units,
+        steps=units | parts,
         months=read["months"],
         quarters=read["quarters"],
         digits=read["digits"],
@@ -450,8 +461,22 @@ def years_before(day: date, years: int) -> date:
 
 
 def unit_of(word: str) -> Unit | None:
-    """Return the unit that a word names: month, 月, 个月; None for other words."""
-    return _times().units.get(word)
+    """Return the unit by which a word cuts time: month, 月, 个月, weekday; None for other words."""
+    return _times().steps.get(word)
+
+
+def step_at(words: Sequence[str], start: int) -> tuple[int, Unit] | None:
+    """Return the unit that begins at a place of some lower-case words, and the place behind it.
+
+    >>> step_at(["per", "day", "of", "the", "week"], 1), step_at(["每", "个", "月"], 1), step_at(["per", "city"], 1)
+    ((5, <Unit.WEEKDAY: 6>), (3, <Unit.MONTH: 3>), None)
+    """
+    for end in range(min(start + _STEP_WORDS_MAX, len(words)), start, -1):
+        cut = words[start:end]
+        unit = unit_of(" ".join(cut)) or unit_of("".join(cut)) or (unit_of(cut[-1]) if cut[:-1] == ["个"] else None)
+        if unit is not None:
+            return end, unit
+    return None
 
 
 @lru_cache(maxsize=1)

@@ -15,6 +15,7 @@ from typing import Any
 
 from querybus.core.catalog import Language
 from querybus_translator.answers.options import display
+from querybus_translator.language.periods import RECURRING
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.writing.form import (
     Aggregate,
@@ -74,6 +75,9 @@ class _Speaker:
                 self.text("each", what=self._listed(list(dict.fromkeys(self.column(column) for column in shown))))
             )
         for ordering in form.order:
+            if ordering.by.column in form.group and ordering.by.column.part in RECURRING:
+                # Monday to Sunday, as anyone expects it.
+                continue
             key = "sorted_down" if ordering.descending else "sorted_up"
             parts.append(self.text(key, what=self.measure(ordering.by, alone=alone)))
         if form.limit is not None:

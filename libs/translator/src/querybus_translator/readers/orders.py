@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op, lexicon
-from querybus_translator.language.periods import unit_of
+from querybus_translator.language.periods import Unit, step_at
 from querybus_translator.language.stems import base_form
 from querybus_translator.readers.absences import is_many
 from querybus_translator.schema.phrases import NodeKind
-from querybus_translator.writing.form import Aggregate, Measure, Ordering
+from querybus_translator.writing.form import Aggregate, ColumnRef, Measure, Ordering
 from querybus_translator.writing.sketch import TEMPORAL, Sketch
 
 _SORTING = (Op.ORDER, Op.ASCENDING, Op.DESCENDING)
@@ -264,18 +265,34 @@ def _asked_when(sketch: Sketch) -> None:
         return
     ranking = sketch.rankings[0]
     table = ranking.counted if ranking.by is None or ranking.by.home is None else ranking.by.home
-    for place, node in enumerate(sketch.nodes[:-1]):
-        if not node.text.lower().endswith(("which", "what", "哪", "哪个", "哪一")) or not sketch.is_free(place + 1):
+    words = [node.text.lower() for node in sketch.nodes]
+    for place, word in enumerate(words):
+        asks_itself = word.endswith("几") or word.startswith("几点")
+        if not asks_itself and not word.endswith(("which", "what", "哪", "哪个", "哪一")):
             continue
-        word = sketch.nodes[place + 1].text.lower()
-        unit = unit_of(word) or unit_of(word.removeprefix("个"))
+        step = step_at([other.removeprefix("个") for other in words], place if asks_itself else place + 1)
+        if step is None or not all(sketch.is_free(other) or words[other] in _LIGHT for other in range(place, step[0])):
+            continue
         columns = (
-            [] if table is None else [item for item in sketch.time_columns(table) if sketch.kind(item) in TEMPORAL]
+            [] if table is None else [item for item in sketch.time_columns(table) if _is_cut(sketch, item, step[1])]
         )
-        if unit is not None and len(columns) == 1:
-            sketch.take(place, place + 1)
-            sketch.groups.append((place, replace(columns[0], part=unit)))
+        if len(columns) == 1:
+            sketch.take(*range(place, step[0]))
+            sketch.groups.append((place, replace(columns[0], part=step[1])))
             return
+
+
+_LIGHT = frozenset({"of", "the", "which", "what"})
+
+
+def _is_cut(sketch: Sketch, column: ColumnRef, unit: Unit) -> bool:
+    """Whether a column can be cut by a unit: only moments have hours."""
+    kind = sketch.kind(column)
+    return kind is ColumnKind.DATETIME if unit is Unit.HOUR else kind in TEMPORAL
+
+
+def _step_behind(sketch: Sketch, place: int) -> tuple[int, Unit] | None:
+    return step_at([node.text.lower() for node in sketch.nodes], place + 1)
 
 
 def _listed_by_count(sketch: Sketch) -> None:
@@ -334,7 +351,7 @@ def _counts_by(sketch: Sketch) -> bool:
         named = sketch.after(place)
         grouped = sketch.table(named)
         column = sketch.column(named)
-        by_time = place + 1 < len(sketch.nodes) and unit_of(sketch.nodes[place + 1].text.lower()) is not None
+        by_time = _step_behind(sketch, place) is not None
         counted = [
             other
             for other in range(len(sketch.nodes))
@@ -379,9 +396,7 @@ def _adds_up(sketch: Sketch, place: int) -> bool:
     named = sketch.after(place)
     by = sketch.column(named)
     grouped = sketch.table(named) if by is None else by.table
-    by_time = (
-        grouped is None and place + 1 < len(sketch.nodes) and unit_of(sketch.nodes[place + 1].text.lower()) is not None
-    )
+    by_time = grouped is None and _step_behind(sketch, place) is not None
     if grouped is None and not by_time:
         return False
     for other in range(len(sketch.nodes)):
@@ -404,19 +419,15 @@ def _adds_up(sketch: Sketch, place: int) -> bool:
 
 def _by_time(sketch: Sketch, place: int) -> bool:
     """ "Per month", 每个月, "by year": the time column is cut to that unit, unless a column holds it as it is."""
-    other = place + 1
-    words = ""
-    while other < len(sketch.nodes) and other <= place + 2 and unit_of(words) is None:
-        words = words + sketch.nodes[other].text.lower() if words == "个" else sketch.nodes[other].text.lower()
-        other += 1
-    unit = unit_of(words)
-    if unit is None:
+    step = _step_behind(sketch, place) or _step_behind(sketch, place + 1)
+    if step is None:
         return False
+    other, unit = step
     column = sketch.column(other - 1)
     if column is not None and sketch.kind(column) not in TEMPORAL:
         return False
     columns = [column for table in sketch.tables_with_time(place) for column in sketch.time_columns(table)]
-    columns = [column for column in columns if sketch.kind(column) in TEMPORAL]
+    columns = [column for column in columns if _is_cut(sketch, column, unit)]
     if column is None and not columns:
         return False
     chosen = column or next((done for done in sketch.done.values() if done in columns), None) or columns[0]

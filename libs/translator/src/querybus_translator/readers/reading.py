@@ -48,7 +48,7 @@ def read(nodes: tuple[Node, ...], index: CatalogIndex, today: date) -> tuple[Rea
     for assignment in assignments:
         sketch = Sketch(nodes, assignment, index, today, chinese)
         form = assemble(sketch)
-        written = write(form, index, hints) if form is not None else None
+        written = write(form, index, hints, sketch.language) if form is not None else None
         if form is None or written is None or form.is_idle:
             continue
         judgement = judge(sketch, form, written, assignments[0].score)

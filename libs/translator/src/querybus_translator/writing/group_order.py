@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from querybus_translator.language.lexicon import Op
+from querybus_translator.language.periods import RECURRING
 from querybus_translator.writing.form import Aggregate, ColumnRef, Measure, Ordering
 from querybus_translator.writing.sketch import Sketch
 
@@ -13,6 +14,10 @@ def order_of_groups(
     sketch: Sketch, order: list[Ordering], group: list[ColumnRef], figures: list[Measure]
 ) -> list[Ordering]:
     """Return an order that groups can be put in: "total amount by city, highest first" sorts by the total."""
+    recurring = [column for column in group if column.part in RECURRING]
+    if recurring and not order and sketch.limit is None:
+        # Days of the week and hours of the day have an order of their own, which their figures hide.
+        return [Ordering(Measure(recurring[0]), descending=False)]
     if not group or not order:
         return order
     said = " ".join(node.text.lower() for node in sketch.nodes)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 
-from querybus.core.catalog import ColumnKind
+from querybus.core.catalog import ColumnKind, Language
 from querybus_translator.language.lexicon import Concept, Op, lexicon
 from querybus_translator.language.names import name_words
 from querybus_translator.language.periods import year_word
@@ -83,6 +83,10 @@ class Sketch:
     def __post_init__(self) -> None:
         self.taken = [node.kind in {NodeKind.STOP, NodeKind.MARK} for node in self.nodes]
         self.asked = _asked_zones(self.nodes)
+
+    @property
+    def language(self) -> Language:
+        return "zh" if self.chinese else "en"
 
     # What a node means.
 

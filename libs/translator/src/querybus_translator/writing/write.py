@@ -6,13 +6,14 @@ Limits: a form whose tables no key connects, or whose sums a join would multiply
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import calendar
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
-from querybus.core.catalog import ColumnKind
-from querybus_semantic.compiling.dates import truncated
+from querybus.core.catalog import ColumnKind, Language
+from querybus_semantic.compiling.dates import hour_of_day, truncated, weekday
 from querybus_semantic.layer.definitions import Calendar, Grain
 from querybus_translator.language.periods import Unit
 from querybus_translator.schema.index import CatalogIndex
@@ -49,10 +50,15 @@ class Written:
     ways: tuple[tuple[int, tuple[frozenset[int], ...]], ...] = ()
 
 
-def write(form: Form, index: CatalogIndex, hints: frozenset[str] = frozenset()) -> Written | None:
-    """Return the SQL of a form, or None where its tables cannot be joined. `hints` are words of the question."""
+def write(
+    form: Form, index: CatalogIndex, hints: frozenset[str] = frozenset(), language: Language = "en"
+) -> Written | None:
+    """Return the SQL of a form, or None where its tables cannot be joined.
+
+    `hints` are words of the question; `language` is that of the names that weekdays get.
+    """
     try:
-        writer = _Writer(index, hints)
+        writer = _Writer(index, hints, language)
         tree = writer.query(form)
     except _Unjoinable:
         return None
@@ -117,8 +123,9 @@ class _Plan:
 
 
 class _Writer:
-    def __init__(self, index: CatalogIndex, hints: frozenset[str]) -> None:
+    def __init__(self, index: CatalogIndex, hints: frozenset[str], language: Language) -> None:
         self._index = index
+        self._language: Language = language
         self._hints = hints
         self.joins = 0
         self.cost = 0.0
@@ -134,7 +141,7 @@ class _Writer:
 
     def _select(self, form: Form) -> exp.Select:
         plan = self._plan(tables_of(form))
-        names = _Names(self._index, plan)
+        names = _Names(self._index, plan, self._language)
         targets: list[exp.Expr] = [self._shown(target, names, plan) for target in form.targets]
         if form.everything is not None:
             targets.append(names.star(form.everything))
@@ -156,9 +163,14 @@ class _Writer:
         for comparison in form.having:
             select = select.having(self._condition(comparison, names, plan))
         for ordering in form.order:
-            by = self._measure(ordering.by, names, plan)
-            if ordering.by.aggregate is None and ordering.by.column is not None:
-                by = self._as_figure(ordering.by.column, by)
+            column = ordering.by.column if ordering.by.aggregate is None else None
+            if column is not None and column.part is Unit.WEEKDAY:
+                # Monday before Friday, which their names are not; a group has one of them.
+                by = exp.Min(this=names.weekday(column)[0])
+            elif column is not None:
+                by = self._as_figure(column, names.column(column))
+            else:
+                by = self._measure(ordering.by, names, plan)
             select = select.order_by(
                 exp.Ordered(this=by, desc=ordering.descending, nulls_first=not ordering.descending)
             )
@@ -197,9 +209,9 @@ class _Writer:
 
     def _shown(self, measure: Measure, names: _Names, plan: _Plan) -> exp.Expr:
         made = self._measure(measure, names, plan)
-        is_quarter = measure.aggregate is None and measure.column is not None and measure.column.part is Unit.QUARTER
-        # Its first day alone would be taken for a month.
-        return exp.alias_(made, "quarter", quoted=True) if is_quarter else made
+        part = measure.column.part if measure.aggregate is None and measure.column is not None else None
+        # The first day of a quarter alone would be taken for a month.
+        return exp.alias_(made, part.name.lower(), quoted=True) if part in _CALLED else made
 
     def _measure(self, measure: Measure, names: _Names, plan: _Plan) -> exp.Expr:
         if measure.aggregate is None:
@@ -311,6 +323,11 @@ class _Writer:
 
 
 _PARTS = {Unit.YEAR: "%Y", Unit.MONTH: "%Y-%m", Unit.WEEK: "%Y-%W", Unit.DAY: "%Y-%m-%d"}
+_CALLED = frozenset({Unit.QUARTER, Unit.WEEKDAY, Unit.HOUR})
+_WEEKDAYS: Mapping[Language, Sequence[str]] = {
+    "en": tuple(calendar.day_name),
+    "zh": tuple(f"星期{day}" for day in "一二三四五六日"),
+}
 _ORDERED = frozenset({Operator.GREATER, Operator.AT_LEAST, Operator.LESS, Operator.AT_MOST})
 _PATTERNS = {
     Operator.CONTAINS: "%{}%",
@@ -327,8 +344,9 @@ def _escaped(literal: Literal) -> str:
 class _Names:
     """How one statement calls its tables: by their names if there is one, by short aliases if there are more."""
 
-    def __init__(self, index: CatalogIndex, plan: _Plan) -> None:
+    def __init__(self, index: CatalogIndex, plan: _Plan, language: Language) -> None:
         self._index = index
+        self._language: Language = language
         tables = plan.tables
         self._aliases = {} if len(tables) == 1 else {table: f"t{place + 1}" for place, table in enumerate(tables)}
 
@@ -348,7 +366,21 @@ class _Names:
         if column.part is Unit.QUARTER:
             # No format writes a quarter: it is shown by its first day.
             return truncated(named, Grain.QUARTER, self._index.catalog.dialect, Calendar())
+        if column.part is Unit.WEEKDAY:
+            number, monday = self.weekday(column)
+            days = enumerate(_WEEKDAYS[self._language], start=monday)
+            return exp.Case(
+                this=number,
+                ifs=[exp.If(this=exp.Literal.number(day), true=exp.Literal.string(name)) for day, name in days],
+            )
+        if column.part is Unit.HOUR:
+            return hour_of_day(named, self._index.catalog.dialect)
         return exp.TimeToStr(this=named, format=exp.Literal.string(_PARTS[column.part]))
+
+    def weekday(self, column: ColumnRef) -> tuple[exp.Expr, int]:
+        """Return the number of a day's weekday, and which one a Monday has."""
+        named = self.column_named(column.table, self._index.column(column.table, column.column).name)
+        return weekday(named, self._index.catalog.dialect)
 
     def column_named(self, table: int, name: str) -> exp.Column:
         alias = self._aliases.get(table)

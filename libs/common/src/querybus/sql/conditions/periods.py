@@ -50,6 +50,7 @@ _PARTS: Final = {
     "MONTH": "month_of_year",
     "WEEK": "week_of_year",
     "DOW": "weekday",
+    "ISODOW": "weekday",
     "DAYOFWEEK": "weekday",
     "HOUR": "hour",
     "DAY": "day_of_month",
@@ -59,6 +60,7 @@ _NODES: Final[dict[type[exp.Expr], str]] = {
     exp.Quarter: "quarter_of_year",
     exp.Month: "month_of_year",
     exp.DayOfWeek: "weekday",
+    exp.DayOfWeekIso: "weekday",
     exp.Hour: "hour",
     exp.Date: "day",
     exp.TsOrDsToDate: "day",
@@ -69,6 +71,7 @@ _CLICKHOUSE: Final = {
     "toyyyymm": "month",
     "toquarter": "quarter_of_year",
     "todayofweek": "weekday",
+    "weekday": "weekday",
     "todate": "day",
     "tohour": "hour",
 }
@@ -95,6 +98,9 @@ def unit_of(node: exp.Expr) -> tuple[str, exp.Column] | None:
     quarter = _first_day_of_quarter(node)
     if quarter is not None:
         return "quarter", quarter
+    weekday = _named_weekday(node)
+    if weekday is not None:
+        return "weekday", weekday
     unit = _unit(node)
     inner = node.args.get("expression") if isinstance(node, exp.Extract) else node.this
     if isinstance(node, exp.Anonymous):
@@ -122,6 +128,17 @@ def _unit(node: exp.Expr) -> str | None:
     if isinstance(node, exp.Anonymous):
         return _CLICKHOUSE.get(str(node.this).lower())
     return _NODES.get(type(node))
+
+
+def _named_weekday(node: exp.Expr) -> exp.Column | None:
+    """Return the column of which a CASE names the weekday: of a number that is one, or of days since the week began."""
+    if not isinstance(node, exp.Case) or node.this is None:
+        return None
+    cuts = [
+        cut for inner in node.this.walk() if not isinstance(inner, exp.Case) and (cut := unit_of(inner)) is not None
+    ]
+    of_weeks = [column for unit, column in cuts if unit == "weekday" or (unit == "week" and node.this.find(exp.Sub))]
+    return of_weeks[0] if of_weeks else None
 
 
 def _first_day_of_quarter(node: exp.Expr) -> exp.Column | None:
