@@ -83,3 +83,9 @@ def test_a_neutral_label_is_known_as_such() -> None:
     assert is_neutral("Number (3)", WORDS["en", "business"])
     assert is_neutral("数值（12）", WORDS["zh", "business"])
     assert not is_neutral("Number of orders", WORDS["en", "business"])
+
+
+def test_an_alias_is_said_in_chinese_where_all_its_words_are_known() -> None:
+    columns = [ResultColumn(name=name) for name in ("average_days", "weekday")]
+    assert labels(columns, CATALOG, (), WORDS["zh", "business"]) == ("平均天数", "星期几")
+    assert labels(columns, CATALOG, (), WORDS["en", "business"]) == ("Average days", "Weekday")

@@ -241,3 +241,23 @@ def test_what_is_no_percentage_of_rows_is_not_called_one(sql: str) -> None:
     catalog = Catalog(connection="club", dialect=Dialect.SQLITE, tables=TABLES)
     made = reading(read(sql, Dialect.SQLITE), catalog, WORDS["en", "business"], with_names=False)
     assert made is None or "ercentage" not in made.text
+
+
+@pytest.mark.parametrize(
+    ("dialect", "days"),
+    [
+        (Dialect.SQLITE, "julianday(o.order_date) - julianday(m.joined_on)"),
+        (Dialect.SQLITE, "CAST(julianday(date(o.order_date)) - julianday(date(m.joined_on)) AS INTEGER)"),
+        (Dialect.DUCKDB, "date_diff('day', m.joined_on, o.order_date)"),
+        (Dialect.POSTGRESQL, "o.order_date::date - m.joined_on::date"),
+        (Dialect.MYSQL, "DATEDIFF(o.order_date, m.joined_on)"),
+        (Dialect.CLICKHOUSE, "dateDiff('day', m.joined_on, o.order_date)"),
+        (Dialect.ORACLE, "TRUNC(o.order_date) - TRUNC(m.joined_on)"),
+        (Dialect.SNOWFLAKE, "DATEDIFF(DAY, m.joined_on, o.order_date)"),
+        (Dialect.BIGQUERY, "DATE_DIFF(o.order_date, m.joined_on, DAY)"),
+    ],
+)
+def test_days_between_two_dates_are_said_as_such(dialect: Dialect, days: str) -> None:
+    sql = f"SELECT AVG({days}) FROM orders o JOIN members m ON o.member_id = m.member_id"
+    assert read_as(sql, dialect=dialect).text == "Average days from joined on to order date."
+    assert read_as(sql, "zh", dialect).text == "从加入日期到订单日期的天数平均值。"

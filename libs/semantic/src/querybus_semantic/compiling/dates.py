@@ -16,6 +16,7 @@ from querybus_semantic.layer.definitions import Calendar, Grain, Type
 from querybus_semantic.layer.refusal import Code, RefusedError
 
 _X: Final = "querybus_x"
+_Y: Final = "querybus_y"
 _DAYS: Final = {Grain.DAY: 1, Grain.WEEK: 7}
 _MONTHS: Final = {Grain.MONTH: 1, Grain.QUARTER: 3, Grain.YEAR: 12, Grain.FISCAL_QUARTER: 3, Grain.FISCAL_YEAR: 12}
 
@@ -94,6 +95,17 @@ _WEEKDAYS: Final[dict[Dialect, tuple[str, int]]] = {
     Dialect.SNOWFLAKE: ("DAYOFWEEKISO({x})", 1),
     Dialect.BIGQUERY: ("MOD(EXTRACT(DAYOFWEEK FROM {x}) + 5, 7)", 0),
 }
+# Whole days from {x} to {y}.
+_DAYS_BETWEEN: Final[dict[Dialect, str]] = {
+    Dialect.SQLITE: "julianday(date({y})) - julianday(date({x}))",
+    Dialect.POSTGRESQL: "CAST({y} AS DATE) - CAST({x} AS DATE)",
+    Dialect.DUCKDB: "DATE_DIFF('DAY', CAST({x} AS DATE), CAST({y} AS DATE))",
+    Dialect.MYSQL: "DATEDIFF({y}, {x})",
+    Dialect.CLICKHOUSE: "dateDiff('day', {x}, {y})",
+    Dialect.ORACLE: "TRUNC({y}) - TRUNC({x})",
+    Dialect.SNOWFLAKE: "DATEDIFF(DAY, {x}, {y})",
+    Dialect.BIGQUERY: "DATE_DIFF(CAST({y} AS DATE), CAST({x} AS DATE), DAY)",
+}
 _HOURS: Final[dict[Dialect, str]] = {
     Dialect.SQLITE: "CAST(strftime('%H', {x}) AS INTEGER)",
     Dialect.MYSQL: "HOUR({x})",
@@ -140,13 +152,15 @@ def _template(text: str, dialect: Dialect) -> exp.Expr:
     return sqlglot.parse_one(text, dialect=GRAMMARS[dialect])
 
 
-def _filled(text: str, dialect: Dialect, value: exp.Expr) -> exp.Expr:
-    tree = _template(text.replace("{x}", _X), dialect).copy()
+def _filled(text: str, dialect: Dialect, value: exp.Expr, other: exp.Expr | None = None) -> exp.Expr:
+    tree = _template(text.replace("{x}", _X).replace("{y}", _Y), dialect).copy()
     for column in list(tree.find_all(exp.Column)):
         if column.name == _X:
             if column is tree:
                 return value.copy()
             column.replace(value.copy())
+        elif column.name == _Y and other is not None:
+            column.replace(other.copy())
     return tree
 
 
@@ -177,6 +191,11 @@ def weekday(value: exp.Expr, dialect: Dialect) -> tuple[exp.Expr, int]:
 def hour_of_day(value: exp.Expr, dialect: Dialect) -> exp.Expr:
     """Return the SQL for the hour, 0 to 23, of a moment."""
     return _filled(_HOURS.get(dialect, "EXTRACT(HOUR FROM {x})"), dialect, value)
+
+
+def days_between(start: exp.Expr, end: exp.Expr, dialect: Dialect) -> exp.Expr:
+    """Return the SQL for the whole days from one date to another."""
+    return _filled(_DAYS_BETWEEN[dialect], dialect, start, end)
 
 
 def shifted(value: exp.Expr, count: int, unit: Grain, dialect: Dialect) -> exp.Expr:

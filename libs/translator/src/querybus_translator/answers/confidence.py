@@ -212,7 +212,9 @@ def _unread(sketch: Sketch, form: Form) -> _Unread:
         if node.op is Op.UNSUPPORTED:
             result.undefined += 1
             result.texts.append(node.text)
-        if sketch.taken[place] or node.op in _HARMLESS or node.op is Op.UNSUPPORTED:
+        if sketch.taken[place] or node.op is Op.UNSUPPORTED:
+            continue
+        if node.op in _HARMLESS and not _is_time_of(sketch, place):
             continue
         if node.kind is NodeKind.LINK:
             if sketch.column(place) in used:
@@ -221,7 +223,7 @@ def _unread(sketch: Sketch, form: Form) -> _Unread:
             faint = pick is None or pick.score < _FAINT_LINK_MAX
             result.words += faint
             result.links += not faint
-        elif node.kind is NodeKind.WORD:
+        elif node.kind is NodeKind.WORD or node.op is Op.TIMES:
             result.words += 1 + is_han(node.text)
             result.names += node.capital
             result.undefined += node.text.lower() in lexicon().vague or sketch.op(sketch.before(place)) in _HEADS
@@ -235,3 +237,8 @@ def _unread(sketch: Sketch, form: Form) -> _Unread:
             continue
         result.texts.append(node.text)
     return result
+
+
+def _is_time_of(sketch: Sketch, place: int) -> bool:
+    """Whether a word says how long something takes, as in "the average delivery time", and not how often."""
+    return sketch.nodes[place].text.lower() == "time" and place > 0 and sketch.nodes[place - 1].kind is NodeKind.LINK

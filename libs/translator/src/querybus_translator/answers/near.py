@@ -16,7 +16,14 @@ from querybus.core.catalog import Language, Table
 from querybus.text.language import detect_language
 from querybus.text.similarity import typing_distance
 from querybus_translator.answers.options import OPTIONS_MAX, display
-from querybus_translator.answers.totals import TABLES_TRIED_MAX, best_by_totals, figures_of, how_much, most_referred
+from querybus_translator.answers.totals import (
+    TABLES_TRIED_MAX,
+    best_by_totals,
+    figures_of,
+    how_many_days,
+    how_much,
+    most_referred,
+)
 from querybus_translator.language.lexicon import Op
 from querybus_translator.language.names import is_han
 from querybus_translator.language.periods import unit_of
@@ -128,6 +135,7 @@ def near_questions(
         how_much(nodes, index, language),
         best_by_totals(nodes, index, language),
         most_referred(nodes, index, language),
+        how_many_days(nodes, index, language),
         _with_figures(question, nodes, best, unread, index, language),
     )
     for item in islice(others, READ_AGAIN_MAX):

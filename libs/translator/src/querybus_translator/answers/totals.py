@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import combinations, pairwise
 from typing import Final
 
 from querybus.core.catalog import Language
 from querybus_translator.answers.options import display
 from querybus_translator.language.lexicon import Op
+from querybus_translator.language.names import is_han
 from querybus_translator.language.stems import base_form
 from querybus_translator.readers.amounts import is_additive
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.phrases import Node, NodeKind
+from querybus_translator.writing.sketch import TEMPORAL
 
 TABLES_TRIED_MAX: Final = 6
 BEST_OFFERED: Final = 5
@@ -72,6 +75,48 @@ def most_referred(nodes: Sequence[Node], index: CatalogIndex, language: Language
             yield f"{when}{counted}最多的{most or 1}个{named.text}"
         else:
             yield f"Which {f'{most} ' if most else ''}{named.text} have the most {counted}{when}?"
+
+
+def how_many_days(nodes: Sequence[Node], index: CatalogIndex, language: Language) -> Iterator[str]:
+    """ "How long does a delivery take?": give the average days from one date to a later one of the same row."""
+    said = [node.text.lower() for node in nodes]
+    text = " ".join(said)
+    asks = any(words in text for words in _ASKED_LENGTHS) or any(
+        word in _LENGTHS for word in (*said, *map("".join, pairwise(said)))
+    )
+    if not asks or any(not (_is_light(node) or node.op in _BESIDE_LENGTHS) for node in nodes):
+        return
+    links = [node.candidates[0] for node in nodes if node.kind is NodeKind.LINK]
+    words = [node.text for node in nodes if node.kind is NodeKind.WORD and is_han(node.text)]
+    near = [named for word in words for named in index.sharing_signs(word)]
+    numbers = range(len(index.catalog.tables))
+    tables = [link.table for link in links] or [
+        number
+        for number in numbers
+        if any(named is item for named in near for item in (index.table(number), *index.table(number).columns))
+    ]
+    when = _when(nodes, language)
+    ends = {(link.table, link.column) for link in links}
+    for table in dict.fromkeys(tables or numbers):
+        days = [number for number, column in enumerate(index.table(table).columns) if column.kind in TEMPORAL]
+        # A date that was named is the end.
+        pairs = sorted(combinations(days, 2), key=lambda pair: (table, pair[1]) not in ends)
+        for pair in pairs[:TABLES_TRIED_MAX]:
+            begin, end = (display(index.column(table, number), language) for number in pair)
+            yield (
+                f"{when}从{begin}到{end}平均几天？" if language == "zh" else f"Average days from {begin} to {end}{when}"
+            )
+
+
+_ASKED_LENGTHS: Final = ("how long", "how many days", "number of days", " time")
+_LENGTHS: Final = frozenset({"多少天", "几天", "多久", "多长时间"})
+_BESIDE_LENGTHS: Final = (Op.ADJECTIVE_ASK, Op.AVERAGE, Op.COUNT, Op.UNIT, Op.SHOW, Op.TIMES)
+
+
+def _is_light(node: Node) -> bool:
+    """Whether a node is a name, an unknown word or a period, or says nothing."""
+    kinds = (NodeKind.LINK, NodeKind.WORD, NodeKind.STOP, NodeKind.MARK, NodeKind.PERIOD)
+    return node.kind in kinds and not node.is_value and not node.capital
 
 
 def _alone(nodes: Sequence[Node], op: Op) -> Node | None:

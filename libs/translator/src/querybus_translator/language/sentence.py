@@ -109,6 +109,8 @@ class _Speaker:
             shown = self.column(measure.column, alone=alone)
         else:
             shown = self.table(measure.table) if measure.table is not None else self.text("rows")
+        if measure.until is not None:
+            shown = self.text("days_from", begin=shown, end=self.column(measure.until, alone=alone))
         if measure.distinct:
             shown = self.text("different", what=shown)
         if measure.aggregate is Aggregate.RATE and measure.table is not None:

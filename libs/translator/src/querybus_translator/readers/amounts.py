@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.writing.form import Aggregate, ColumnRef, Measure
@@ -57,6 +59,16 @@ def adds_up(sketch: Sketch, measure: Measure) -> bool:
     if column is None or sketch.is_key(column):
         return False
     return is_additive(sketch.index, column.table, column.column)
+
+
+def can_average(sketch: Sketch, column: ColumnRef, aggregates: Sequence[Aggregate]) -> bool:
+    """Return whether figures of a column make sense: averages and sums of what is no key, ends of dates and names."""
+    if sketch.is_numeric(column):
+        # No key has an average or a sum.
+        return not sketch.is_key(column) or not {Aggregate.AVERAGE, Aggregate.SUM} & {*aggregates}
+    are_ends = all(aggregate in {Aggregate.MAXIMUM, Aggregate.MINIMUM} for aggregate in aggregates)
+    # Days have a first and a last, and no sum: "the average delivery time" is no figure of one date.
+    return are_ends or (sketch.kind(column) not in TEMPORAL and not sketch.is_key(column))
 
 
 def is_additive(index: CatalogIndex, table: int, column: int) -> bool:

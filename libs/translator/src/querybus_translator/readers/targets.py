@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op, lexicon
-from querybus_translator.readers.amounts import adds_up, asks_amount, is_figure, sum_of_each
+from querybus_translator.language.units import unit_of_measure
+from querybus_translator.readers.amounts import adds_up, asks_amount, can_average, is_figure, sum_of_each
 from querybus_translator.readers.shares import flagged, read_rates, read_shares, states_flag, wants_total
 from querybus_translator.schema.labels import labels
 from querybus_translator.schema.phrases import NodeKind
@@ -309,6 +310,8 @@ _PERSONS = frozenset({"who", "whom"})
 def _count(sketch: Sketch, place: int) -> None:
     if not sketch.chinese and (_is_part_of_figure(sketch, place) or _is_repeated(sketch, place)):
         return
+    # 多少天退货: days are asked for, and no rows.
+    is_measured = any(unit_of_measure(node.text) for node in sketch.nodes[place + 1 : place + 2])
     over = (Op.DISTINCT, Op.EACH, Op.SHOW)
     following = sketch.after(place, over=over)
     if following in sketch.done:
@@ -336,6 +339,8 @@ def _count(sketch: Sketch, place: int) -> None:
         measure = _counted(sketch, other, distinct=distinct)
         if measure is None:
             continue
+        if measure.column is None and is_measured:
+            sketch.doubts += 1.0
         sketch.take(place, other)
         for between in range(min(place, other), max(place, other)):
             if sketch.op(between) in over and sketch.op(between) is not Op.SHOW:
@@ -345,7 +350,7 @@ def _count(sketch: Sketch, place: int) -> None:
             sketch.anchor = measure.home
         return
     sketch.take(place)
-    sketch.doubts += 0.05 if sketch.groups or sketch.targets else 0.1
+    sketch.doubts += 1.0 if is_measured else 0.05 if sketch.groups or sketch.targets else 0.1
     sketch.targets.append((place, Measure(aggregate=Aggregate.COUNT)))
 
 
@@ -421,8 +426,8 @@ def _figures(sketch: Sketch, place: int) -> None:
         column = sketch.column(at)
         if column is None or not sketch.is_free(at):
             break
-        if not _can_average(sketch, column, aggregates):
-            sketch.doubts += 1.0 if sketch.kind(column) in TEMPORAL else 0.0
+        if not can_average(sketch, column, aggregates):
+            sketch.doubts += 1.0 if sketch.kind(column) in TEMPORAL or sketch.is_key(column) else 0.0
             break
         columns.append((at, column))
         at = _next_in_list(sketch, at, figures=False)
@@ -434,14 +439,6 @@ def _figures(sketch: Sketch, place: int) -> None:
         sketch.take(where)
         for aggregate in aggregates:
             sketch.targets.append((where, Measure(column, aggregate)))
-
-
-def _can_average(sketch: Sketch, column: ColumnRef, aggregates: list[Aggregate]) -> bool:
-    if sketch.is_numeric(column):
-        return True
-    are_ends = all(aggregate in {Aggregate.MAXIMUM, Aggregate.MINIMUM} for aggregate in aggregates)
-    # Days have a first and a last, and no sum: "the average delivery time" is no figure of one date.
-    return are_ends or (sketch.kind(column) not in TEMPORAL and not sketch.is_key(column))
 
 
 def _next_in_list(sketch: Sketch, place: int, *, figures: bool) -> int | None:

@@ -14,6 +14,7 @@ from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.readers.absences import is_many, read_absences
 from querybus_translator.readers.conditions import read_conditions
+from querybus_translator.readers.durations import read_durations
 from querybus_translator.readers.kinds import read_kinds
 from querybus_translator.readers.orders import read_groups, read_orders
 from querybus_translator.readers.rankings import read_rankings
@@ -42,6 +43,7 @@ from querybus_translator.writing.sketch import TEMPORAL, Placed, Ranking, Sketch
 def assemble(sketch: Sketch) -> Form | None:
     """Read the whole sketch and return its form, or None if nothing is asked for."""
     read_kinds(sketch)
+    read_durations(sketch)
     read_rankings(sketch)
     read_conditions(sketch)
     read_orders(sketch)

@@ -81,7 +81,8 @@ class Measure:
     """A column, or a figure made of one. Without a column it counts rows of `table`.
 
     A rate is how many rows of `table` there are for each value of the column that there is any for. A share is the
-    percentage of those rows that `share_of` holds for; without it, of all of them that a group has.
+    percentage of those rows that `share_of` holds for; without it, of all of them that a group has. With `until` the
+    figure is of the days from the column to that one.
     """
 
     column: ColumnRef | None = None
@@ -89,6 +90,7 @@ class Measure:
     table: int | None = None
     distinct: bool = False
     share_of: Condition | None = None
+    until: ColumnRef | None = None
 
     @property
     def home(self) -> int | None:
@@ -172,6 +174,7 @@ def tables_of(form: Form) -> tuple[int, ...]:
     for target in form.targets:
         add(target.home)
         add(target.column.table if target.column is not None else None)
+        add(target.until.table if target.until is not None else None)
         for table in condition_tables(target.share_of) if target.share_of is not None else ():
             add(table)
     for table in form.tables:
@@ -204,6 +207,7 @@ def columns_of(form: Form) -> frozenset[ColumnRef]:
     """Return every column that a form names, nested forms included."""
     column_refs: set[ColumnRef] = set(form.group)
     column_refs.update(target.column for target in form.targets if target.column is not None)
+    column_refs.update(target.until for target in form.targets if target.until is not None)
     column_refs.update(ordering.by.column for ordering in form.order if ordering.by.column is not None)
     shares = (target.share_of for target in form.targets if target.share_of is not None)
     for condition in (*form.where, *form.having, *shares):
@@ -230,7 +234,12 @@ def gist(form: Form) -> tuple[object, ...]:
     """Return what distinguishes two forms in what they mean: groups, their labels and counts say by their tables only."""
     grouped = {column.table for column in form.group}
     plain = {
-        (target.aggregate, target.home if target.aggregate is Aggregate.COUNT else target.column, target.share_of)
+        (
+            target.aggregate,
+            target.home if target.aggregate is Aggregate.COUNT else target.column,
+            target.until,
+            target.share_of,
+        )
         for target in form.targets
         if target.aggregate is not None or target.home not in grouped
     }
@@ -296,6 +305,8 @@ class _Printer:
             shown = self.column(measure.column)
         else:
             shown = self._names.title(measure.table) if measure.table is not None else "rows"
+        if measure.until is not None:
+            shown = f"days from {shown} to {self.column(measure.until)}"
         if measure.distinct:
             shown = f"different {shown}"
         if measure.aggregate is Aggregate.RATE and measure.table is not None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from querybus.core.catalog import ColumnKind, Language
-from querybus_semantic.compiling.dates import hour_of_day, truncated, weekday
+from querybus_semantic.compiling.dates import days_between, hour_of_day, truncated, weekday
 from querybus_semantic.layer.definitions import Calendar, Grain
 from querybus_translator.language.periods import Unit
 from querybus_translator.schema.index import CatalogIndex
@@ -210,6 +210,8 @@ class _Writer:
     def _shown(self, measure: Measure, names: _Names, plan: _Plan) -> exp.Expr:
         made = self._measure(measure, names, plan)
         part = measure.column.part if measure.aggregate is None and measure.column is not None else None
+        if measure.until is not None and measure.aggregate is not None:
+            return exp.alias_(made, f"{_FIGURES_OF_DAYS[measure.aggregate]}_days", quoted=True)
         # The first day of a quarter alone would be taken for a month.
         return exp.alias_(made, part.name.lower(), quoted=True) if part in _CALLED else made
 
@@ -220,6 +222,11 @@ class _Writer:
             return names.column(measure.column)
         if measure.aggregate is Aggregate.RATE:
             return self._rate(measure, names, plan)
+        if measure.column is not None and measure.until is not None:
+            if all(plan.fans_out(end.table) for end in (measure.column, measure.until)):
+                raise _Unjoinable
+            ends = names.column(measure.column), names.column(measure.until)
+            return _AGGREGATES[measure.aggregate](this=days_between(*ends, self._index.catalog.dialect))
         if measure.column is not None:
             if measure.aggregate in _MULTIPLIED and not measure.distinct and plan.fans_out(measure.column.table):
                 # Each figure would be taken once for every row that it meets: better asked about than wrong.
@@ -323,6 +330,7 @@ class _Writer:
 
 
 _PARTS = {Unit.YEAR: "%Y", Unit.MONTH: "%Y-%m", Unit.WEEK: "%Y-%W", Unit.DAY: "%Y-%m-%d"}
+_FIGURES_OF_DAYS = {Aggregate.AVERAGE: "average", Aggregate.MAXIMUM: "most", Aggregate.MINIMUM: "least"}
 _CALLED = frozenset({Unit.QUARTER, Unit.WEEKDAY, Unit.HOUR})
 _WEEKDAYS: Mapping[Language, Sequence[str]] = {
     "en": tuple(calendar.day_name),

@@ -15,6 +15,7 @@ from querybus.core.messages import ResultColumn
 from querybus.text.disclosure import is_plain_word, leaks
 from querybus.text.labels import LABEL_LENGTH_MAX, column_label
 from querybus.text.language import detect_language
+from querybus.text.readable_name import readable_name
 from querybus_presenter.wording.lineage import Lineage
 from querybus_presenter.wording.phrases import within_sentence
 from querybus_presenter.wording.texts import Texts
@@ -101,11 +102,11 @@ def _label(name: str, origin: Lineage, catalog: Catalog, tables: Sequence[str], 
         function = call["function"].lower() if call else None
         inner = _of_name(call["inner"] if call else name, catalog, tables, language)
     if function is None:
-        return inner or _of_alias(name, catalog)
+        return inner or _of_alias(name, catalog, language)
     # A name that the statement's author gave to a figure says more than the function alone.
     plain = texts.labels[function]
     if function == "count" or inner is None:
-        return _of_alias(name, catalog) or plain
+        return _of_alias(name, catalog, language) or plain
     return texts.labels["of"].format(function=plain, label=within_sentence(inner))
 
 
@@ -127,8 +128,8 @@ def _named(catalog: Catalog, tables: Sequence[str]) -> tuple[Table, ...]:
     return tuple(table for item in tables if (table := catalog.table(item)) is not None)
 
 
-def _of_alias(alias: str, catalog: Catalog) -> str | None:
-    """Return a label made of the words of an alias that the statement's author chose."""
+def _of_alias(alias: str, catalog: Catalog, language: Language) -> str | None:
+    """Return a label made of the words of an alias that the statement's author chose, in Chinese where all are known."""
     known = {identifier.casefold() for identifier in catalog.identifiers}
     if alias.casefold() in known or _EXPRESSION.search(alias):
         return None
@@ -137,7 +138,7 @@ def _of_alias(alias: str, catalog: Catalog) -> str | None:
         return None
     if not all(is_plain_word(word) for word in words.split()) or leaks(words, catalog, "en"):
         return None
-    return words[0].upper() + words[1:]
+    return (readable_name(words, language) if language == "zh" else "") or words[0].upper() + words[1:]
 
 
 def distinct_names(shown: Sequence[str]) -> tuple[str, ...]:

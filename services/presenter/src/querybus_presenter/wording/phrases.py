@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from querybus.core.catalog import Column, ColumnKind, Table
 from querybus.sql.conditions.parts import is_join, is_text
-from querybus.sql.conditions.periods import unit_of
+from querybus.sql.conditions.periods import days_between, unit_of
 from querybus.sql.conditions.scope import Scope, conjuncts, outermost, projection, scope_of
 from querybus.text.labels import column_label, table_label
 from querybus.text.words import singular
@@ -125,6 +125,9 @@ class Phrases:
         if (taken := unit_of(expression)) is not None:
             label = self.column(taken[1])
             return None if label is None else rows[taken[0]]
+        if (days := days_between(expression)) is not None:
+            begin, end = self.column(days[0]), self.column(days[1])
+            return begin and end and rows["days_between"].format(begin=begin, end=end)
         if isinstance(expression, exp.Column):
             return self.column(expression)
         if isinstance(expression, exp.Count):

@@ -130,6 +130,31 @@ def _unit(node: exp.Expr) -> str | None:
     return _NODES.get(type(node))
 
 
+def days_between(node: exp.Expr) -> tuple[exp.Column, exp.Column] | None:
+    """Return from which column to which a calculation counts days; of a bare subtraction only if it is of dates or their days."""
+    if isinstance(node, exp.DateDiff):
+        begin, end = _day_column(node.expression), _day_column(node.this)
+        is_days = node.text("unit").upper() in ("", "DAY", "DD", "D", "DAYS")
+    elif isinstance(node, exp.Sub):
+        begin, end = _day_column(node.expression), _day_column(node.this)
+        is_days = not any(isinstance(side, exp.Column) for side in (node.this, node.expression))
+    else:
+        return None
+    return (begin, end) if is_days and begin is not None and end is not None else None
+
+
+def _day_column(node: exp.Expr) -> exp.Column | None:
+    """Return the column of which a day, or its number, is taken."""
+    node = _bare(node)
+    while isinstance(node, exp.Date | exp.TsOrDsToDate | exp.DateTrunc) or (
+        isinstance(node, exp.Anonymous)
+        and str(node.this).upper() in ("JULIANDAY", "TRUNC", "TO_DAYS")
+        and node.expressions
+    ):
+        node = _bare(node.expressions[0] if isinstance(node, exp.Anonymous) else node.this)
+    return node if isinstance(node, exp.Column) else None
+
+
 def _named_weekday(node: exp.Expr) -> exp.Column | None:
     """Return the column of which a CASE names the weekday: of a number that is one, or of days since the week began."""
     if not isinstance(node, exp.Case) or node.this is None:

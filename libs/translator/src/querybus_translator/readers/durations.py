@@ -1,0 +1,89 @@
+"""Days from one date to another: "average days from order date to delivery date", 发货日期到送达日期平均几天.
+
+Limits: whole days, of two dates that are named; their average, longest and shortest.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from querybus_translator.language.lexicon import Op
+from querybus_translator.language.stems import base_form, stem
+from querybus_translator.writing.form import Aggregate, ColumnRef, Measure
+from querybus_translator.writing.sketch import TEMPORAL, Sketch
+
+_LENGTHS: Final = frozenset({"day", "days", "how long", "time", "天", "天数", "多久", "多长时间", "时间"})
+_DATES: Final = frozenset({"date", "dates", "day", "time", "日期", "时间"})
+_JOINTS: Final = frozenset({"to", "until", "till", "and", "到", "至"})
+_FIGURES: Final = {
+    Op.AVERAGE: Aggregate.AVERAGE,
+    Op.MAXIMUM: Aggregate.MAXIMUM,
+    Op.MINIMUM: Aggregate.MINIMUM,
+}
+
+
+def read_durations(sketch: Sketch) -> None:
+    """Read the one figure of days between two dates that stand side by side; without a figure nothing is read."""
+    lengths = [place for place, node in enumerate(sketch.nodes) if node.text.lower() in _LENGTHS]
+    figures = sketch.free_places(*_FIGURES)
+    if not lengths or len(figures) != 1:
+        return
+    for place in range(len(sketch.nodes)):
+        begin = _moment(sketch, place)
+        joint = _behind_date(sketch, place)
+        if begin is None or joint >= len(sketch.nodes) or sketch.nodes[joint].text.lower() not in _JOINTS:
+            continue
+        other = sketch.after(joint)
+        end = _moment(sketch, other)
+        if other is None or end is None or end == begin:
+            continue
+        last = _behind_date(sketch, other)
+        length = next((item for item in lengths if not place <= item < last), None)
+        if length is None:
+            continue
+        asks = [beside for beside in (length - 1, length + 1) if 0 <= beside < len(sketch.nodes)]
+        sketch.take(length, figures[0], *range(place, last), *(item for item in asks if _is_how_many(sketch, item)))
+        sketch.take(*(item for item in sketch.free_places(Op.BETWEEN) if item < place))
+        figure = _FIGURES[sketch.nodes[figures[0]].op or Op.AVERAGE]
+        sketch.targets.append((place, Measure(begin, figure, until=end)))
+        return
+
+
+def _moment(sketch: Sketch, place: int | None) -> ColumnRef | None:
+    """Return the date that a node names: itself, or that or the only one of a table: "from order to delivery"."""
+    column, table = sketch.column(place), sketch.table(place)
+    if column is not None:
+        return column if sketch.kind(column) in TEMPORAL else None
+    days = [] if table is None else [item for item in sketch.time_columns(table) if sketch.kind(item) in TEMPORAL]
+    if place is not None and len(days) > 1:
+        word = base_form(sketch.nodes[place].text.lower())
+        close = sketch.index.similar(word)
+        # A delivery is when something was delivered: the stem of the noun is longer by a letter.
+        days = [
+            day
+            for day in days
+            if any(part in close or stem(word).startswith(stem(part)) for part in _words(sketch, day))
+        ]
+    return days[0] if len(days) == 1 else None
+
+
+def _words(sketch: Sketch, column: ColumnRef) -> set[str]:
+    return {word for name in sketch.index.entry_of_column(column.table, column.column).names for word in name}
+
+
+def _behind_date(sketch: Sketch, place: int) -> int:
+    """Return the place behind a name and the light words that end it: "ship date", "issued on"."""
+    place += 1
+    while place < len(sketch.nodes):
+        word = sketch.nodes[place].text.lower()
+        if word in _JOINTS or (word not in _DATES and not (word in _ENDINGS and sketch.taken[place])):
+            break
+        place += 1
+    return place
+
+
+_ENDINGS: Final = frozenset({"on", "at"})
+
+
+def _is_how_many(sketch: Sketch, place: int) -> bool:
+    return sketch.op(place) is Op.COUNT or sketch.nodes[place].text == "几"
