@@ -233,3 +233,18 @@ def test_values_that_are_stored_in_english_are_found_by_their_chinese_words(ques
     result = translate(question, ports(), today=TODAY)
     assert isinstance(result, Translated), result
     assert result.sql == statement
+
+
+def test_a_word_of_the_data_that_is_part_of_what_a_word_means_is_offered():
+    repairs = Table(
+        name="repair",
+        columns=(key("repair_id"), column("is_emergency", ColumnKind.BOOLEAN)),
+        primary_key=("repair_id",),
+    )
+    plain = Catalog(connection="coast", dialect=Dialect.SQLITE, tables=(repairs,))
+    result = translate("急诊有多少次？", plain, today=TODAY)
+    assert isinstance(result, NotRead)
+    assert result.options[0] == "emergency有多少次？"
+    offered = translate(result.options[0], plain, today=TODAY)
+    assert isinstance(offered, Translated)
+    assert 'WHERE "is_emergency" = TRUE' in offered.sql

@@ -26,7 +26,7 @@ from querybus_translator.answers.totals import (
 )
 from querybus_translator.language.lexicon import Op
 from querybus_translator.language.names import is_han
-from querybus_translator.language.periods import unit_of
+from querybus_translator.language.time.words import unit_of
 from querybus_translator.readers.reading import Reading
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.phrases import Node, NodeKind
@@ -129,6 +129,7 @@ def near_questions(
     near: dict[str, str] = {}
     others = chain(
         _with_values(question, unread, index),
+        _with_parts(question, unread, index),
         _with_names(question, unread, index, language),
         _lacking(nodes, best, index, language),
         _with_tables(question, nodes, best, unread, index, language),
@@ -257,9 +258,15 @@ def _with_figures(
         return
     word = words[0].text
     start = question.find(word)
+    whose = nodes[place - 1] if place else words[0]
+    if language == "en" and whose.kind is NodeKind.LINK and not whose.is_value and f"{whose.text} {word}" in question:
+        # "By ticket income" is by total ticket price: the figure's table stands before it.
+        tables = [whose.candidates[0].table]
+        start, word = question.find(f"{whose.text} {word}"), f"{whose.text} {word}"
     for figure in figures_of(tables, index)[:FIGURES_TRIED_MAX]:
         called = display(index.column(*figure), language)
-        total = f"总{called}" if language == "zh" else f"total {called}"
+        owner = word.rpartition(" ")[0].lower() if language == "en" else ""
+        total = f"总{called}" if language == "zh" else f"total {owner} {called}".replace("  ", " ")
         yield question[:start] + total + question[start + len(word) :]
 
 
@@ -271,6 +278,14 @@ def _with_names(question: str, unread: Sequence[Node], index: CatalogIndex, lang
         start = question.find(node.text)
         for named in index.sharing_signs(node.text)[:NAMES_TRIED_MAX]:
             yield question[:start] + display(named, language) + question[start + len(node.text) :]
+
+
+def _with_parts(question: str, unread: Sequence[Node], index: CatalogIndex) -> Iterator[str]:
+    """Give the question with a Chinese word replaced by a word of the data that is a part of its meaning: 急诊, an emergency treatment."""
+    for node in unread:
+        start = question.find(node.text)
+        for part in index.parts_of_meanings.get(node.text, ())[:NAMES_TRIED_MAX]:
+            yield question[:start] + part + question[start + len(node.text) :]
 
 
 _OF_FIGURES: Final = frozenset({Op.EACH, Op.SUM, Op.AVERAGE, Op.MOST, Op.HIGHEST, Op.LOWEST, Op.FEWEST})

@@ -8,7 +8,7 @@ from typing import Final
 
 from querybus_semantic.compiling.dates import moved, start_of
 from querybus_semantic.layer.definitions import Calendar, Grain
-from querybus_translator.language.periods import read_period
+from querybus_translator.language.time.periods import read_period
 from querybus_translator.language.tokens import Token, TokenKind
 
 YEAR_MIN, YEAR_MAX = 1900, 2150

@@ -34,7 +34,7 @@ from querybus_translator.definitions.vocabulary import (
 )
 from querybus_translator.definitions.words import question_words
 from querybus_translator.language.lexicon import lexicon
-from querybus_translator.language.periods import chinese_number
+from querybus_translator.language.time.words import chinese_number
 from querybus_translator.language.tokens import Token, TokenKind, tokenize
 
 LIMIT_MAX: Final = 1_000

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 from querybus_semantic.layer.definitions import Grain
 from querybus_translator.definitions.vocabulary import phrase_of, word_list
-from querybus_translator.language.periods import time_words
+from querybus_translator.language.time.words import time_words
 
 _V = TypeVar("_V")
 

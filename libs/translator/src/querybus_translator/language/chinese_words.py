@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from importlib import resources
 
 from querybus_translator.language.lexicon import lexicon
-from querybus_translator.language.periods import time_words
+from querybus_translator.language.time.words import time_words
 
 
-def chinese_words(english: frozenset[str]) -> Mapping[str, frozenset[str]]:
+def chinese_words(english: frozenset[str], *, partly: bool = False) -> Mapping[str, frozenset[str]]:
     """Return the Chinese words that stand for one of the English words, or for two of them, each with what it stands for.
 
-    Words that have a meaning of their own in a question, such as 最多 or 去年, stand for none.
+    With `partly` one word of two suffices: 急诊 is an emergency treatment, where an emergency is known. Words that have a meaning of their own in a question, such as 最多 or 去年, stand for none.
 
     >>> chinese_words(frozenset({"stadium", "singer"}))["歌手"]
     frozenset({'singer'})
@@ -30,7 +30,8 @@ def chinese_words(english: frozenset[str]) -> Mapping[str, frozenset[str]]:
     for line in path.read_text(encoding="utf-8").splitlines():
         word, _, called = line.partition(" ")
         first, _, second = word.partition("_")
-        if first in english and (not second or second in english):
+        known = first in english, not second or second in english
+        if all(known) or (partly and second and any(known)):
             for chinese in called.split():
                 result[chinese].add(f"{first} {second}".rstrip())
     taken = (words.chinese, words.chinese_stopwords, words.stored, words.vague, time_words())

@@ -68,6 +68,7 @@ class Op(Enum):
     RELATIVE = auto()
     NULL = auto()
     IN_ALL = auto()
+    COMPARE = auto()
     UNSUPPORTED = auto()
     NAMED = auto()
     DETAILS = auto()

@@ -15,7 +15,7 @@ from typing import Any
 
 from querybus.core.catalog import Language
 from querybus_translator.answers.options import display
-from querybus_translator.language.periods import RECURRING
+from querybus_translator.language.time.words import RECURRING
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.writing.form import (
     Aggregate,

@@ -23,9 +23,9 @@ from querybus_translator.language.clauses import (
     time_column,
 )
 from querybus_translator.language.lexicon import ADJECTIVES, Op, lexicon
-from querybus_translator.language.periods import years_before
+from querybus_translator.language.time.periods import years_before
 from querybus_translator.readers.patterns import read_patterns, read_patterns_behind
-from querybus_translator.readers.times import read_bounded_period, read_period_alone, read_ranges
+from querybus_translator.readers.time.periods import read_bounded_period, read_period_alone, read_ranges
 from querybus_translator.readers.units import column_of_unit, read_units
 from querybus_translator.readers.values import read_bare_number, read_text, read_value
 from querybus_translator.schema.phrases import NodeKind

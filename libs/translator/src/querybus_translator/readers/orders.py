@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op, lexicon
-from querybus_translator.language.periods import Unit, step_at
 from querybus_translator.language.stems import base_form
+from querybus_translator.language.time.words import Unit, step_at
 from querybus_translator.readers.absences import is_many
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Measure, Ordering

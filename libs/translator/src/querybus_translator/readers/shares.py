@@ -47,6 +47,9 @@ def _share(sketch: Sketch, place: int) -> None:
 def read_rates(sketch: Sketch) -> None:
     """ "The average number of lendings per reader", 平均每位读者借阅多少次: one figure, and no line for each reader."""
     averages = sketch.free_places(Op.AVERAGE)
+    if len(averages) == 1:
+        _rows_per(sketch, averages[0])
+        _rows_of_one(sketch)
     counts = [measure for _, measure in sketch.targets if measure.aggregate is Aggregate.COUNT]
     if len(averages) != 1 or len(counts) != 1 or len(sketch.targets) != 1:
         return
@@ -58,6 +61,36 @@ def read_rates(sketch: Sketch) -> None:
     sketch.take(*averages)
     sketch.groups.clear()
     sketch.targets = [(averages[0], Measure(pieces[0], Aggregate.RATE, table=counted.table))]
+
+
+def _rows_per(sketch: Sketch, average: int) -> None:
+    """ "Average visits per patient": what is averaged is how many rows there are."""
+    counted = sketch.after(average)
+    table = sketch.table(counted)
+    if table is None or not sketch.is_free(counted) or sketch.targets or len(sketch.groups) != 1:
+        return
+    group = sketch.groups[0][1]
+    if sketch.index.graph.is_many(group if isinstance(group, int) else group.table, table):
+        sketch.take(counted)
+        sketch.targets.append((average, Measure(aggregate=Aggregate.COUNT, table=table)))
+
+
+def _rows_of_one(sketch: Sketch) -> None:
+    """ "How many visits does a patient have on average?": one patient stands for each of them."""
+    counts = [measure.table for _, measure in sketch.targets if measure.aggregate is Aggregate.COUNT]
+    if len(counts) != 1 or counts[0] is None or len(sketch.targets) != 1 or sketch.groups:
+        return
+    for place in range(1, len(sketch.nodes)):
+        table = sketch.table(place)
+        if table is None or table == counts[0] or not sketch.is_free(place):
+            continue
+        if sketch.nodes[place - 1].text.lower() in _ONE and sketch.index.graph.is_many(table, counts[0]):
+            sketch.take(place)
+            sketch.groups.append((place, table))
+            return
+
+
+_ONE: Final = frozenset({"a", "an", "one", "一个", "一位"})
 
 
 def states_flag(sketch: Sketch, place: int, column: ColumnRef) -> bool:

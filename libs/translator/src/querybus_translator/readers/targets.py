@@ -10,6 +10,7 @@ from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.units import unit_of_measure
 from querybus_translator.readers.amounts import adds_up, asks_amount, can_average, is_figure, sum_of_each
+from querybus_translator.readers.deeds import is_deed, is_denied_deed
 from querybus_translator.readers.shares import flagged, read_rates, read_shares, states_flag, wants_total
 from querybus_translator.schema.labels import labels
 from querybus_translator.schema.phrases import NodeKind
@@ -46,12 +47,12 @@ def read_targets(sketch: Sketch) -> None:
         if column is None or not sketch.is_free(place):
             continue
         pick = sketch.pick(place)
-        if _is_denied_deed(sketch, place):
+        if is_denied_deed(sketch, place):
             continue
         if states_flag(sketch, place, column):
             flagged(sketch, place, column)
             continue
-        if _is_deed(sketch, place, column):
+        if is_deed(sketch, place, column):
             sketch.take(place)
             sketch.doubts += 0.05
             continue
@@ -101,31 +102,6 @@ def _on_average(sketch: Sketch) -> None:
         sketch.take(places[0])
         place, measure = sketch.targets[figures[0]]
         sketch.targets[figures[0]] = (place, Measure(measure.column, Aggregate.AVERAGE))
-
-
-def _is_denied_deed(sketch: Sketch, place: int) -> bool:
-    """ "Never ordered", "not reviewed": what did not happen is nothing to show."""
-    word = sketch.nodes[place].text.lower()
-    is_verb = word.endswith("ed") and " " not in word
-    return is_verb and not sketch.chinese and sketch.op(sketch.before(place)) is Op.NOT
-
-
-def _is_deed(sketch: Sketch, place: int, column: ColumnRef) -> bool:
-    """ "How many tickets did we sell": the verb merely resembles the column that says when, and nobody asks when."""
-    word = sketch.nodes[place].text.lower()
-    pick = sketch.pick(place)
-    if sketch.chinese or sketch.kind(column) not in TEMPORAL or " " in word or pick is None or pick.score >= _SAID_MIN:
-        return False
-    said = {node.text.lower() for node in sketch.nodes}
-    if place and sketch.nodes[place - 1].text.lower() in _DETERMINERS:
-        return False
-    return not said & _ASKS_WHEN and bool(said & _AUXILIARIES) and sketch.op(sketch.before(place)) is not Op.BY
-
-
-_SAID_MIN = 0.9
-_DETERMINERS = frozenset({"a", "an", "the", "each", "every", "per", "of", "by", "this", "that"})
-_ASKS_WHEN = frozenset({"when", "date", "dates", "day", "days", "time", "times", "month", "year", "years", "months"})
-_AUXILIARIES = frozenset({"did", "do", "does", "was", "were", "have", "has", "had", "we", "been", "ever", "never"})
 
 
 def _listed_values(sketch: Sketch) -> None:
@@ -482,7 +458,7 @@ def _figure_elsewhere(sketch: Sketch, place: int, places: list[int], aggregates:
         for aggregate in aggregates:
             sketch.targets.append((place, Measure(column, aggregate)))
         return
-    if sketch.op(following) is Op.COUNT:
+    if sketch.op(following) is Op.COUNT and sketch.is_free(following):
         named = sketch.after(following)
         if sketch.table(named) is not None and aggregates == [Aggregate.AVERAGE]:
             # How many there are of each is averaged below, where it is known what each is.

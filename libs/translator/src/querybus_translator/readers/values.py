@@ -16,8 +16,8 @@ from querybus_translator.language.clauses import (
     time_column,
 )
 from querybus_translator.language.lexicon import Op
-from querybus_translator.language.periods import whole_year
-from querybus_translator.readers.times import within
+from querybus_translator.language.time.periods import whole_year
+from querybus_translator.readers.time.periods import within
 from querybus_translator.writing.form import ColumnRef, Comparison, Literal, Measure, Operator
 from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
 

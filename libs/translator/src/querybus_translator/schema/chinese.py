@@ -20,11 +20,14 @@ Others = Mapping[str, Mapping[str, float]]
 
 @dataclass(slots=True)
 class ChineseMeanings:
-    """By Chinese word: own words with their closeness, two own words that it stands for together, keys of values."""
+    """By Chinese word: own words with their closeness, two own words that it stands for together, keys of values,
+    and words of the catalog that are a part of what it means.
+    """
 
     names: dict[str, Mapping[str, float]] = field(default_factory=dict[str, Mapping[str, float]])
     compounds: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
     values: dict[str, list[tuple[str, ...]]] = field(default_factory=dict[str, list[tuple[str, ...]]])
+    parts: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
 
 def chinese_meanings(
@@ -33,7 +36,8 @@ def chinese_meanings(
     """Return what Chinese words mean; `stored` are values as words, `known` the Chinese words that need no dictionary."""
     result = ChineseMeanings()
     english = frozenset((*own, *others, *(word for key in stored for word in key)))
-    for chinese, meant in chinese_words(english).items():
+    stored_alone = frozenset(key[0] for key in stored if len(key) == 1)
+    for chinese, meant in chinese_words(english, partly=True).items():
         # 剧目的 is no purpose: a word that ends like a particle is rather two.
         if chinese in known or chinese.endswith(_PARTICLE):
             continue
@@ -46,6 +50,11 @@ def chinese_meanings(
             result.compounds[chinese] = (pairs[0][0], pairs[0][1])
         elif names := stands_for(said or meant, own, others):
             result.names[chinese] = names
+        elif not keys:
+            words = dict.fromkeys(word for item in sorted(meant) for word in item.split())
+            parts = tuple(word for word in words if word in own or word in stored_alone)
+            if parts:
+                result.parts[chinese] = parts
     return result
 
 

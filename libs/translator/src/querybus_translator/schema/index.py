@@ -93,6 +93,7 @@ class CatalogIndex:
                 self._stems[stem(word)].add(word)
                 self._initials[word[:1]].append(word)
         self._translated: Mapping[str, Mapping[str, float]] = {}
+        self.parts_of_meanings: Mapping[str, tuple[str, ...]] = {}
         self.compounds: Mapping[str, tuple[str, str]] = {}
         """Chinese words that stand for two English ones: 血型 is a blood type."""
         self._other_words: Mapping[str, Mapping[str, float]] | None = None
@@ -105,7 +106,7 @@ class CatalogIndex:
             return
         stored = frozenset(key for key in self.values if len(key) <= VALUE_WORDS_MAX)
         meant = chinese_meanings(frozenset(self.own), self._words_otherwise(), stored, frozenset(self.han_words))
-        self._translated, self.compounds = meant.names, meant.compounds
+        self._translated, self.compounds, self.parts_of_meanings = meant.names, meant.compounds, meant.parts
         for word, keys in meant.values.items():
             self.values[(word,)] += [value for key in keys for value in self.values[key]]
         self.han_words |= {*self._translated, *self.compounds, *meant.values}

@@ -16,14 +16,10 @@ from querybus.text.words import word_set
 from querybus_translator.language.lexicon import FIGURES, Op, lexicon
 from querybus_translator.language.measure_words import measured
 from querybus_translator.language.names import is_han
-from querybus_translator.language.periods import (
-    chinese_number,
-    read_period,
-    time_words,
-    unit_of,
-)
 from querybus_translator.language.segment import segment
 from querybus_translator.language.stems import base_form
+from querybus_translator.language.time.periods import read_period
+from querybus_translator.language.time.words import chinese_number, time_words, unit_of
 from querybus_translator.language.tokens import Token, TokenKind, tokenize
 from querybus_translator.language.units import unit_of_measure
 from querybus_translator.schema.chinese import TRANSLATED

@@ -14,11 +14,12 @@ from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.readers.absences import is_many, read_absences
 from querybus_translator.readers.conditions import read_conditions
-from querybus_translator.readers.durations import read_durations
 from querybus_translator.readers.kinds import read_kinds
 from querybus_translator.readers.orders import read_groups, read_orders
 from querybus_translator.readers.rankings import read_rankings
 from querybus_translator.readers.targets import read_targets
+from querybus_translator.readers.time.compared import read_compared_periods
+from querybus_translator.readers.time.durations import read_durations
 from querybus_translator.schema.labels import key_columns, known_by, labels
 from querybus_translator.writing.form import (
     Aggregate,
@@ -49,6 +50,7 @@ def assemble(sketch: Sketch) -> Form | None:
     read_orders(sketch)
     read_groups(sketch)
     read_targets(sketch)
+    read_compared_periods(sketch)
     anchor = _anchor(sketch)
     if anchor is None:
         return None

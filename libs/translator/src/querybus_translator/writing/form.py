@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Protocol
 
 from querybus.core.catalog import Column
-from querybus_translator.language.periods import Unit
+from querybus_translator.language.time.words import Unit
 
 
 class Aggregate(Enum):

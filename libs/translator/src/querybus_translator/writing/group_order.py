@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from querybus_translator.language.lexicon import Op
-from querybus_translator.language.periods import RECURRING
+from querybus_translator.language.time.words import RECURRING
 from querybus_translator.writing.form import Aggregate, ColumnRef, Measure, Ordering
 from querybus_translator.writing.sketch import Sketch
 

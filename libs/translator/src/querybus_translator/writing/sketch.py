@@ -13,7 +13,7 @@ from datetime import date
 from querybus.core.catalog import ColumnKind, Language
 from querybus_translator.language.lexicon import Concept, Op, lexicon
 from querybus_translator.language.names import name_words
-from querybus_translator.language.periods import year_word
+from querybus_translator.language.time.words import year_word
 from querybus_translator.resolve import Assignment
 from querybus_translator.schema.comparison import Candidate
 from querybus_translator.schema.index import CatalogIndex

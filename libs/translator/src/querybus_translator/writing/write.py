@@ -15,7 +15,7 @@ from sqlglot import exp
 from querybus.core.catalog import ColumnKind, Language
 from querybus_semantic.compiling.dates import days_between, hour_of_day, truncated, weekday
 from querybus_semantic.layer.definitions import Calendar, Grain
-from querybus_translator.language.periods import Unit
+from querybus_translator.language.time.words import Unit
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.joins import Edge
 from querybus_translator.writing.form import (

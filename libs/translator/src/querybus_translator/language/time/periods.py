@@ -7,38 +7,17 @@ from Monday, no time of day.
 from __future__ import annotations
 
 import calendar
-import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from enum import Enum, auto
-from functools import lru_cache
-from importlib import resources
 from itertools import pairwise
 from typing import Final
 
+from querybus_translator.language.time.words import Unit, times
 from querybus_translator.language.tokens import Token, TokenKind
 
 YEAR_MIN = 1500
 YEAR_MAX = 2150
-CHINESE_NUMBER_LENGTH_MAX = 10
-_STEP_WORDS_MAX = 4
-_TEN = "十"
-_MYRIAD = 10_000
-
-
-class Unit(Enum):
-    DAY = auto()
-    WEEK = auto()
-    MONTH = auto()
-    QUARTER = auto()
-    YEAR = auto()
-    WEEKDAY = auto()
-    HOUR = auto()
-
-
-RECURRING: Final = frozenset({Unit.WEEKDAY, Unit.HOUR})
-"""What comes again: the days of all weeks, the hours of all days."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,98 +27,6 @@ class Period:
     start: date
     end: date
     whole_year: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Times:
-    relative: Mapping[tuple[str, ...], tuple[Unit, int]]
-    relative_firsts: frozenset[str]
-    leads: Mapping[str, int]
-    rolling: frozenset[str]
-    units: Mapping[str, Unit]
-    steps: Mapping[str, Unit]
-    months: Mapping[str, int]
-    quarters: Mapping[str, int]
-    digits: Mapping[str, int]
-    scales: Mapping[str, int]
-    halves: Mapping[tuple[str, ...], int]
-    chinese: frozenset[str]
-
-
-@lru_cache(maxsize=1)
-def _times() -> _Times:
-    text = resources.files("querybus_translator").joinpath("words", "times.toml").read_text(encoding="utf-8")
-    read = tomllib.loads(text)
-    relative: dict[tuple[str, ...], tuple[Unit, int]] = {}
-    chinese: set[str] = set()
-    for row in read["relative"]:
-        for form in (*row.get("en", ()), *row.get("zh", ())):
-            relative[tuple(form.split())] = (Unit[row["unit"].upper()], row["offset"])
-        chinese.update(row.get("zh", ()))
-    units = {word: Unit[name.upper()] for language in read["units"].values() for word, name in language.items()}
-    chinese.update(
-        read["rolling"]["zh"], read["units"]["zh"], (quarter for quarter in read["quarters"] if len(quarter) > 2)
-    )
-    chinese.update(read["halves"])
-    chinese.update(read["parts"]["zh"])
-    parts = {word: Unit[name.upper()] for language in read["parts"].values() for word, name in language.items()}
-    return _Times(
-        relative=relative,
-        relative_firsts=frozenset(form[0] for form in relative),
-        leads=read["leads"],
-        rolling=frozenset((*read["rolling"]["en"], *read["rolling"]["zh"])),
-        units=units,
-        steps=units | parts,
-        months=read["months"],
-        quarters=read["quarters"],
-        digits=read["digits"],
-        scales=read["scales"],
-        halves={tuple(form.split()): number for form, number in read["halves"].items()},
-        chinese=frozenset(chinese),
-    )
-
-
-def time_words() -> frozenset[str]:
-    """Return the Chinese words for time, for cutting."""
-    return _times().chinese
-
-
-def leads_period(word: str) -> bool:
-    """Return whether a lower-case word opens a period: "last" month, "yesterday"."""
-    times = _times()
-    return word in times.leads or word in times.rolling or (word,) in times.relative
-
-
-def is_month(word: str) -> bool:
-    """Return whether a lower-case word names a month."""
-    return word in _times().months
-
-
-@lru_cache(maxsize=4_096)
-def chinese_number(text: str) -> int | None:
-    """Return the number that Chinese digits spell, up to some hundred millions, or None.
-
-    >>> chinese_number("三"), chinese_number("二十五"), chinese_number("十"), chinese_number("两千三百"), chinese_number("城市")
-    (3, 25, 10, 2300, None)
-    """
-    digits, scales = _times().digits, _times().scales
-    if not text or len(text) > CHINESE_NUMBER_LENGTH_MAX or not (text[0] in digits or text[0] == _TEN):
-        return None
-    total = part = 0
-    digit: int | None = None
-    for character in text:
-        if character in scales:
-            scale = scales[character]
-            if scale >= _MYRIAD:
-                total, part = (total + part + (digit or 0)) * scale, 0
-            else:
-                part += (1 if digit is None else digit) * scale
-            digit = None
-        elif character in digits and (digit is None or digit == 0):
-            digit = digits[character]
-        else:
-            return None
-    return total + part + (digit or 0)
 
 
 def read_period(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Period] | None:
@@ -156,6 +43,7 @@ def read_period(tokens: Sequence[Token], start: int, today: date) -> tuple[int, 
         _chinese_year,
         _chinese_month,
         _year,
+        _another_year,
     ):
         result = read(tokens, start, today)
         if result is not None:
@@ -177,6 +65,31 @@ def _year(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Period
     if year is None or place == start or follows:
         return None
     return place + 1, whole_year(year)
+
+
+def _another_year(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Period] | None:
+    """The second year of "in 2024 and 2025" and "the first quarter of 2025 and 2026": the same period, of that year."""
+    year = _as_year(tokens[start])
+    before = None if start < 2 or tokens[start - 1].norm not in _JOINING else _as_year(tokens[start - 2])
+    if year is None or before is None or any(token.norm in {"between", "from"} for token in tokens[:start]):
+        return None
+    for opening in range(max(0, start - _PERIOD_WORDS_MAX), start - 1):
+        named = read_period(tokens, opening, today)
+        if named is not None and named[0] == start - 1:
+            return start + 1, _in_year(named[1], year)
+    return None
+
+
+_JOINING: Final = frozenset({"and", "or", "vs", "versus", "&", ","})
+_PERIOD_WORDS_MAX: Final = 6
+
+
+def _in_year(period: Period, year: int) -> Period:
+    """Return the same days of another year."""
+    if period.whole_year is not None:
+        return whole_year(year)
+    later = year - period.start.year
+    return Period(_plus(period.start, Unit.YEAR, later), _plus(period.end, Unit.YEAR, later))
 
 
 def _as_year(token: Token) -> int | None:
@@ -211,21 +124,21 @@ def _dated(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Perio
 
 
 def _relative(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Period] | None:
-    times = _times()
-    if tokens[start].norm not in times.relative_firsts:
+    known = times()
+    if tokens[start].norm not in known.relative_firsts:
         return None
     for length in (4, 3, 2, 1):
         key = tuple(token.norm for token in tokens[start : start + length])
-        if len(key) == length and key in times.relative:
-            unit, offset = times.relative[key]
+        if len(key) == length and key in known.relative:
+            unit, offset = known.relative[key]
             read = _unit_period(today, unit, offset)
             end = start + length
             if unit is Unit.YEAR and end + 1 < len(tokens) and tokens[end + 1].norm in {"月", "月份"}:
                 month = tokens[end].norm
                 if month.isdecimal() and 1 <= int(month) <= 12:
                     return end + 2, _of_month(read.start.year, int(month))
-            if unit is Unit.YEAR and end < len(tokens) and tokens[end].norm in times.quarters:
-                first = date(read.start.year, 3 * times.quarters[tokens[end].norm] - 2, 1)
+            if unit is Unit.YEAR and end < len(tokens) and tokens[end].norm in known.quarters:
+                first = date(read.start.year, 3 * known.quarters[tokens[end].norm] - 2, 1)
                 return end + 1, Period(first, _plus(first, Unit.QUARTER, 1))
             return end, read
     return None
@@ -234,18 +147,18 @@ def _relative(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Pe
 def _led_unit(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Period] | None:
     """ "Last month", "the previous year": a leading word and the name of one unit."""
     place = start + 1 if tokens[start].norm == "the" else start
-    if place + 1 >= len(tokens) or tokens[place].norm not in _times().leads:
+    if place + 1 >= len(tokens) or tokens[place].norm not in times().leads:
         return None
-    unit = _times().units.get(tokens[place + 1].norm)
+    unit = times().units.get(tokens[place + 1].norm)
     if unit is None or tokens[place + 1].norm != tokens[place + 1].base:
         return None
-    return place + 2, _unit_period(today, unit, _times().leads[tokens[place].norm])
+    return place + 2, _unit_period(today, unit, times().leads[tokens[place].norm])
 
 
 def _rolling(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Period] | None:
-    times = _times()
+    known = times()
     place = start
-    if tokens[place].norm not in times.rolling:
+    if tokens[place].norm not in known.rolling:
         return None
     place += 1
     if place >= len(tokens):
@@ -254,10 +167,10 @@ def _rolling(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Per
     if count is None or place + 1 >= len(tokens):
         return None
     end = place + 1
-    unit = times.units.get(tokens[end].norm)
+    unit = known.units.get(tokens[end].norm)
     if unit is None and end + 1 < len(tokens):
         end += 1
-        unit = times.units.get(tokens[end - 1].norm + tokens[end].norm) or times.units.get(tokens[end].norm)
+        unit = known.units.get(tokens[end - 1].norm + tokens[end].norm) or known.units.get(tokens[end].norm)
     if unit is None or not 1 <= count <= 1_000:
         return None
     return end + 1, Period(_plus(today, unit, -count), today + timedelta(days=1))
@@ -272,8 +185,8 @@ def _count(token: Token) -> int | None:
 
 
 def _named_month(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Period] | None:
-    times = _times()
-    month = times.months.get(tokens[start].norm)
+    known = times()
+    month = known.months.get(tokens[start].norm)
     if month is None or not tokens[start].text[:1].isupper():
         return None
     rest = tokens[start + 1 : start + 5]
@@ -292,11 +205,11 @@ def _named_month(tokens: Sequence[Token], start: int, today: date) -> tuple[int,
         return _day(start + 2, _year_beside(tokens, start) or _last_year_with(month, today), month, day)
     if start and tokens[start - 1].norm in _RANGE_LEADS and any(token.norm in _RANGE_LEADS for token in rest):
         return start + 1, _of_month(_year_beside(tokens, start) or _last_year_with(month, today), month)
-    if start > 1 and tokens[start - 1].norm in {"to", "until", "and"} and tokens[start - 2].norm in times.months:
+    if start > 1 and tokens[start - 1].norm in {"to", "until", "and"} and tokens[start - 2].norm in known.months:
         return start + 1, _of_month(_year_beside(tokens, start) or _last_year_with(month, today), month)
     if start and tokens[start - 1].norm in _BEFORE_YEAR:
         # "In May and June 2025": the year is said once for both.
-        shared = rest[2] if len(rest) > 2 and norms[0] in {"and", "or"} and norms[1] in times.months else None
+        shared = rest[2] if len(rest) > 2 and norms[0] in {"and", "or"} and norms[1] in known.months else None
         year = _as_year(shared) if shared is not None else None
         return start + 1, _of_month(year or _last_year_with(month, today), month)
     return None
@@ -315,7 +228,7 @@ _BEFORE_DAY: Final = frozenset({*_RANGE_LEADS, "on", "since", "after", "before"}
 
 
 def _quarter(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Period] | None:
-    number = _times().quarters.get(tokens[start].norm)
+    number = times().quarters.get(tokens[start].norm)
     if number is None:
         return None
     end, year = start + 1, _year_beside(tokens, start) or today.year
@@ -356,7 +269,7 @@ def _half(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Period
     if before is not None and before[1].whole_year is not None:
         place, year = before[0], before[1].whole_year
     for length in (2, 1):
-        number = _times().halves.get(tuple(token.norm for token in tokens[place : place + length]))
+        number = times().halves.get(tuple(token.norm for token in tokens[place : place + length]))
         if number is None:
             continue
         end = place + length
@@ -373,7 +286,7 @@ def _half(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Period
     return None
 
 
-def _chinese_year(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Period] | None:  # noqa: ARG001 - one signature
+def _chinese_year(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Period] | None:
     year = _as_year(tokens[start])
     if year is None or start + 1 >= len(tokens) or tokens[start + 1].norm not in {"年", "年度"}:
         return None
@@ -381,10 +294,17 @@ def _chinese_year(tokens: Sequence[Token], start: int, today: date) -> tuple[int
     dated = _month_or_day(tokens, end, year)
     if dated is not None:
         return dated
-    if end < len(tokens) and tokens[end].norm in _times().quarters:
-        first = date(year, 3 * _times().quarters[tokens[end].norm] - 2, 1)
+    if end < len(tokens) and tokens[end].norm in times().quarters:
+        first = date(year, 3 * times().quarters[tokens[end].norm] - 2, 1)
         return end + 1, Period(first, _plus(first, Unit.QUARTER, 1))
+    if end + 1 < len(tokens) and tokens[end].norm in _CHINESE_JOINING and _as_year(tokens[end + 1]) is not None:
+        # 2025年和2026年第一季度: the quarter is said once for both years.
+        other = _chinese_year(tokens, end + 1, today)
+        return end, whole_year(year) if other is None else _in_year(other[1], year)
     return end, whole_year(year)
+
+
+_CHINESE_JOINING: Final = frozenset({"和", "与", "跟", "及", "、"})
 
 
 def _month_or_day(tokens: Sequence[Token], start: int, year: int) -> tuple[int, Period] | None:
@@ -455,31 +375,24 @@ def _plus(start: date, unit: Unit, count: int) -> date:
     return date(year, month + 1, min(start.day, calendar.monthrange(year, month + 1)[1]))
 
 
-def years_before(day: date, years: int) -> date:
-    """Return the same day some years earlier."""
-    return _plus(day, Unit.YEAR, -years)
+def unit_apart(periods: Sequence[Period]) -> Unit | None:
+    """Return the unit by which periods differ; None where they are not alike.
 
-
-def unit_of(word: str) -> Unit | None:
-    """Return the unit by which a word cuts time: month, 月, 个月, weekday; None for other words."""
-    return _times().steps.get(word)
-
-
-def step_at(words: Sequence[str], start: int) -> tuple[int, Unit] | None:
-    """Return the unit that begins at a place of some lower-case words, and the place behind it.
-
-    >>> step_at(["per", "day", "of", "the", "week"], 1), step_at(["每", "个", "月"], 1), step_at(["per", "city"], 1)
-    ((5, <Unit.WEEKDAY: 6>), (3, <Unit.MONTH: 3>), None)
+    >>> unit_apart([whole_year(2024), whole_year(2025)]), unit_apart([whole_year(2024)])
+    (<Unit.YEAR: 5>, None)
     """
-    for end in range(min(start + _STEP_WORDS_MAX, len(words)), start, -1):
-        cut = words[start:end]
-        unit = unit_of(" ".join(cut)) or unit_of("".join(cut)) or (unit_of(cut[-1]) if cut[:-1] == ["个"] else None)
-        if unit is not None:
-            return end, unit
+    starts = {period.start for period in periods}
+    if len(starts) < 2 or len(starts) < len(periods):
+        return None
+    days = {(period.start.month, period.start.day, period.end.month, period.end.day) for period in periods}
+    if len(days) == 1 and len({start.year for start in starts}) == len(periods):
+        return Unit.YEAR
+    for unit in (Unit.QUARTER, Unit.MONTH, Unit.DAY):
+        if all(period.end == _plus(period.start, unit, 1) for period in periods):
+            return unit
     return None
 
 
-@lru_cache(maxsize=1)
-def year_word() -> str:
-    """Return the plain English word for the unit YEAR: columns whose names hold it may hold years."""
-    return min(word for word, unit in _times().units.items() if unit is Unit.YEAR)
+def years_before(day: date, years: int) -> date:
+    """Return the same day some years earlier."""
+    return _plus(day, Unit.YEAR, -years)

@@ -21,7 +21,7 @@ from querybus_translator.language.clauses import (
     time_column,
 )
 from querybus_translator.language.lexicon import Op, lexicon
-from querybus_translator.language.periods import Period
+from querybus_translator.language.time.periods import Period
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import AllOf, ColumnRef, Comparison, Literal, Measure, Operator
 from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch

@@ -1,0 +1,38 @@
+"""Verbs that merely resemble a column: what was done, or was not, is nothing that is asked for."""
+
+from __future__ import annotations
+
+from querybus_translator.language.lexicon import Op, lexicon
+from querybus_translator.writing.form import ColumnRef
+from querybus_translator.writing.sketch import TEMPORAL, Sketch
+
+
+def is_denied_deed(sketch: Sketch, place: int) -> bool:
+    """ "Never ordered", "not reviewed": what did not happen is nothing to show."""
+    word = sketch.nodes[place].text.lower()
+    is_verb = word.endswith("ed") and " " not in word
+    return is_verb and not sketch.chinese and sketch.op(sketch.before(place)) is Op.NOT
+
+
+def is_deed(sketch: Sketch, place: int, column: ColumnRef) -> bool:
+    """ "How many tickets did we sell": the verb merely resembles the column that says when, and nobody asks when."""
+    word = sketch.nodes[place].text.lower()
+    pick = sketch.pick(place)
+    if sketch.chinese or " " in word or pick is None or pick.score >= _SAID_MIN:
+        return False
+    if word in lexicon().verbs and any(node.op in _BEST for node in sketch.nodes[place + 1 : place + 2]):
+        # "Which products sell best": nobody asks for the column that is called after selling.
+        return True
+    if sketch.kind(column) not in TEMPORAL:
+        return False
+    said = {node.text.lower() for node in sketch.nodes}
+    if place and sketch.nodes[place - 1].text.lower() in _DETERMINERS:
+        return False
+    return not said & _ASKS_WHEN and bool(said & _AUXILIARIES) and sketch.op(sketch.before(place)) is not Op.BY
+
+
+_SAID_MIN = 0.9
+_BEST = frozenset({Op.HIGHEST, Op.LOWEST, Op.MOST, Op.FEWEST})
+_DETERMINERS = frozenset({"a", "an", "the", "each", "every", "per", "of", "by", "this", "that"})
+_ASKS_WHEN = frozenset({"when", "date", "dates", "day", "days", "time", "times", "month", "year", "years", "months"})
+_AUXILIARIES = frozenset({"did", "do", "does", "was", "were", "have", "has", "had", "we", "been", "ever", "never"})
