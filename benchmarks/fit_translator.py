@@ -15,7 +15,7 @@ import math
 import os
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +26,7 @@ import querybus_translator as translator  # noqa: E402
 from benchmarks.bench_translator import TODAY, compared, is_held_out, is_ordered, run  # noqa: E402 - run as a script
 from querybus.core.catalog import Catalog  # noqa: E402
 from querybus_executor.engines.sqlite.introspect import open_sqlite_catalog  # noqa: E402
+from querybus_presenter.confidence import ROW_WEIGHTS, facts_of_rows  # noqa: E402
 from querybus_translator.answers.confidence import NOTHING_OPEN_MIN  # noqa: E402
 from querybus_translator.readers.reading import Reading, read  # noqa: E402
 from querybus_translator.schema.index import index_of  # noqa: E402
@@ -34,6 +35,7 @@ from querybus_translator.schema.phrases import NodeKind  # noqa: E402
 from querybus_translator.translation import CONFIDENCE_MIN  # noqa: E402
 
 PENALTY = 3.0
+PENALTY_OF_ROWS = 1.0
 FOLDS = 5
 SPOILT_WEIGHT = 0.1
 _TAILS = (
@@ -113,8 +115,8 @@ def _spoilt(question: str, catalog: Catalog) -> Iterator[str]:
     yield question.rstrip(" ?.") + tail + "?"
 
 
-def fit(found: Sequence[Example], *, rounds: int = 15) -> dict[str, float]:
-    """Return the weights of a logistic model by Newton's method, kept small by PENALTY."""
+def fit(found: Sequence[Example], *, rounds: int = 15, penalty: float = PENALTY) -> dict[str, float]:
+    """Return the weights of a logistic model by Newton's method, kept small by `penalty`."""
     names = ["constant", *sorted({name for item in found for name in item.facts})]
     places = {name: place for place, name in enumerate(names)}
     rows = [
@@ -124,10 +126,10 @@ def fit(found: Sequence[Example], *, rounds: int = 15) -> dict[str, float]:
     size = len(names)
     weights = [0.0] * size
     for _ in range(rounds):
-        slope = [0.0 if place == 0 else -PENALTY * weight for place, weight in enumerate(weights)]
+        slope = [0.0 if place == 0 else -penalty * weight for place, weight in enumerate(weights)]
         bend = [[0.0] * size for _ in range(size)]
         for place in range(size):
-            bend[place][place] = PENALTY if place else 1e-6
+            bend[place][place] = penalty if place else 1e-6
         for values, right, heft in rows:
             chance = _chance(sum(weights[place] * value for place, value in values))
             for place, value in values:
@@ -190,10 +192,24 @@ def report(judged: Sequence[tuple[float, Example]], questions: int) -> None:
         )
 
 
-def answered(data: Path, rows: Sequence[dict[str, str]], folder: str) -> list[tuple[float, bool]]:
-    """Return the raw confidence of every reading that is answered with, and whether it is right."""
+@dataclass(frozen=True)
+class Answered:
+    """A reading that is answered with: its raw confidence, whether it is right, and what is to be said of its rows."""
+
+    confidence: float
+    right: bool
+    facts: tuple[str, ...]
+
+    def calibrated(self, fitted: Mapping[str, float], *, with_rows: bool) -> float:
+        """Return the confidence that is stated."""
+        total = fitted["intercept"] + fitted["slope"] * math.log(self.confidence / (1 - self.confidence))
+        return _chance(total + sum(fitted[fact] for fact in self.facts if with_rows))
+
+
+def answered(data: Path, rows: Sequence[dict[str, str]], folder: str) -> list[Answered]:
+    """Return every reading that is answered with."""
     catalogs: dict[str, Catalog] = {}
-    found: list[tuple[float, bool]] = []
+    found: list[Answered] = []
     for row in rows:
         path = data / folder / f"{row['db_id']}.sqlite"
         catalog = (
@@ -204,27 +220,22 @@ def answered(data: Path, rows: Sequence[dict[str, str]], folder: str) -> list[tu
         best = _best(row["question"], catalog)
         if best is not None and best.confidence >= CONFIDENCE_MIN and not best.is_open:
             got = run(path, best.written.sql)
-            found.append((best.confidence, compared(run(path, row["gold"]), got, ordered=is_ordered(row["gold"]))[1]))
+            right = compared(run(path, row["gold"]), got, ordered=is_ordered(row["gold"]))[1]
+            found.append(Answered(best.confidence, right, () if isinstance(got, str) else facts_of_rows(got)))
     return found
 
 
-def calibration(found: Sequence[tuple[float, bool]]) -> dict[str, float]:
-    """Return intercept and slope by which the logit of a confidence becomes that of a share, by Newton's method."""
-    logits = [(math.log(confidence / (1 - confidence)), float(right)) for confidence, right in found]
-    intercept, slope = 0.0, 1.0
-    for _ in range(30):
-        chances = [_chance(intercept + slope * x) for x, _ in logits]
-        gradient = [sum(y - p for (_, y), p in zip(logits, chances, strict=True)),
-                    sum((y - p) * x for (x, y), p in zip(logits, chances, strict=True))]  # fmt: skip
-        weighed = [p * (1 - p) for p in chances]
-        matrix = [
-            [sum(weighed), sum(w * x for w, (x, _) in zip(weighed, logits, strict=True))],
-            [sum(w * x for w, (x, _) in zip(weighed, logits, strict=True)),
-             sum(w * x * x for w, (x, _) in zip(weighed, logits, strict=True))],
-        ]  # fmt: skip
-        step = solve(matrix, gradient)
-        intercept, slope = intercept + step[0], slope + step[1]
-    return {"intercept": round(intercept, 3), "slope": round(slope, 3)}
+def calibration(found: Sequence[Answered]) -> dict[str, float]:
+    """Return what turns a confidence's log odds into those of a share, and what facts of the rows add to them."""
+    examples = [
+        Example(
+            {"slope": math.log(item.confidence / (1 - item.confidence)), **dict.fromkeys(item.facts, 1.0)},
+            item.right, 1.0, "", 0, False,
+        )
+        for item in found
+    ]  # fmt: skip
+    weights = fit(examples, penalty=PENALTY_OF_ROWS)
+    return {"intercept" if name == "constant" else name: weight for name, weight in weights.items()}
 
 
 def separation(found: Sequence[tuple[float, bool]]) -> tuple[float, float]:
@@ -242,14 +253,14 @@ def report_calibration(data: Path) -> dict[str, float]:
     """Fit on the databases that the weights were not fitted on, and print what it does on the dev questions."""
     train = json.loads((data / "questions_train.json").read_text(encoding="utf-8"))
     held = answered(data, [row for row in train if is_held_out(row["db_id"])], "train_databases")
-    fitted = calibration(held)
+    fitted = {**dict.fromkeys(ROW_WEIGHTS, 0.0), **calibration(held)}
     dev = answered(data, json.loads((data / "questions_dev.json").read_text(encoding="utf-8")), "databases")
     for name, found in (("held", held), ("dev", dev)):
-        said = [(_chance(fitted["intercept"] + fitted["slope"] * math.log(c / (1 - c))), r) for c, r in found]
-        (before, area), (after, _) = separation(found), separation(said)
-        print(
-            f"{name:5} {len(found):5} answered, calibration error {before:.3f} -> {after:.3f}, area under the curve {area:.3f}"
-        )
+        for beside, with_rows in (("", False), (", rows looked at", True)):
+            error, area = separation([(item.calibrated(fitted, with_rows=with_rows), item.right) for item in found])
+            print(
+                f"{name:5} {len(found):5} answered{beside}: calibration error {error:.3f}, area under the curve {area:.3f}"
+            )
     return fitted
 
 
@@ -263,9 +274,10 @@ def write_weights(weights: dict[str, float], fitted: dict[str, float]) -> Path:
         "[weights]",
         *(f"{name} = {weight}" for name, weight in weights.items()),
         "",
-        "# From a confidence to how often such readings are right, fitted on the databases that were held out of the weights.",
+        "# From a confidence to how often such readings are right, fitted on the databases that were held out of the weights",
+        "# together with what the rows say (`ROW_WEIGHTS` of the presenter).",
         "[calibration]",
-        *(f"{name} = {value}" for name, value in fitted.items()),
+        *(f"{name} = {value}" for name, value in fitted.items() if name not in ROW_WEIGHTS),
     ]
     target.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return target

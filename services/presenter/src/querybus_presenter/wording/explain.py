@@ -18,8 +18,10 @@ SURE_MIN: Final = 0.6
 """Below this confidence a reader is asked to look twice; the figure itself is no word, it is in the answer's data."""
 
 
-def assurance(envelope: Envelope[Concluded], texts: Texts) -> tuple[str, ...]:
-    """Return how the statement came about and how sure it is."""
+def assurance(
+    envelope: Envelope[Concluded], texts: Texts, confidence: float | None, *, is_repeated: bool = False
+) -> tuple[str, ...]:
+    """Return how the statement came about and how sure it is; `is_repeated`: it has a row twice."""
     origins = [attempt.origin for attempt in envelope.attempts]
     analysis, rows = envelope.body.analysis, texts.explain
     if origins and origins[-1] is Origin.USER:
@@ -31,8 +33,8 @@ def assurance(envelope: Envelope[Concluded], texts: Texts) -> tuple[str, ...]:
         said.append(rows["retried"])
     if analysis.example_ids or (origins and origins[-1] is Origin.VERIFIED):
         said.append(rows["verified"])
-    if analysis.confidence is not None and analysis.confidence < SURE_MIN:
-        said.append(rows["unsure"])
+    if confidence is not None and confidence < SURE_MIN:
+        said.append(rows["repeated" if is_repeated else "unsure"])
     return tuple(said)
 
 
