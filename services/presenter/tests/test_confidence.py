@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from querybus.core.messages import Agreement, Analysis
+from querybus.core.envelope import Attempt, Envelope
+from querybus.core.messages import Agreement, Analysis, Concluded, Origin, Outcome, Result, ResultColumn
+from querybus.core.subjects import EventName, StageName
 from querybus_presenter.confidence import confidence_of, facts_of_rows
-from querybus_presenter.doubts import Doubt
 
 DISTINCT = (("Ann", 1), ("Ben", 1))
 
@@ -26,21 +27,39 @@ def test_what_is_to_be_said_of_rows(rows: tuple[tuple[object, ...], ...], facts:
     assert facts_of_rows(rows) == facts
 
 
+def stated(analysis: Analysis, rows: tuple[tuple[object, ...], ...], origin: Origin = Origin.BUILTIN) -> float | None:
+    result = Result(columns=(ResultColumn(name="a"), ResultColumn(name="b")), rows=rows, row_count=len(rows))
+    body = Concluded(
+        outcome=Outcome.ANSWERED, stage=StageName.EXECUTOR, sql="SELECT 1", analysis=analysis, result=result
+    )
+    envelope = Envelope[Concluded](
+        event=EventName.CONCLUDED,
+        query_id="q",
+        thread_id="t",
+        tenant="acme",
+        user="ann",
+        audience="analyst",
+        connection="shop",
+        question="q",
+        language="en",
+        asked_at=0,
+        deadline_at=60_000,
+        attempts=(Attempt(origin=origin, sql="SELECT 1"),),
+        body=body,
+    )
+    return confidence_of(envelope, ())
+
+
 def test_rows_that_speak_against_a_reading_lower_its_confidence_and_others_leave_it() -> None:
     read = Analysis(confidence=0.8)
-    assert confidence_of(read, (), DISTINCT, is_reading=True) == 0.8
-    repeated = confidence_of(read, (), DISTINCT * 2, is_reading=True)
-    nothing = confidence_of(read, (), (), is_reading=True)
+    assert stated(read, DISTINCT) == 0.8
+    repeated, nothing = stated(read, DISTINCT * 2), stated(read, ())
     assert repeated is not None
     assert nothing is not None
     assert 0 < repeated < nothing < 0.8
 
 
 def test_rows_say_nothing_of_what_a_model_a_person_or_a_pair_wrote() -> None:
-    assert confidence_of(Analysis(confidence=0.8), (), (), is_reading=False) == 0.8
-    assert confidence_of(Analysis(agreement=Agreement.EQUAL), (), (), is_reading=False) == 0.85
-    assert confidence_of(Analysis(), (), (), is_reading=True) is None
-
-
-def test_a_doubt_is_never_outweighed() -> None:
-    assert confidence_of(Analysis(confidence=1.0), tuple(Doubt)[:1], DISTINCT, is_reading=True) == 0.4
+    assert stated(Analysis(confidence=0.8), (), Origin.VERIFIED) == 0.8
+    assert stated(Analysis(agreement=Agreement.EQUAL), (), Origin.MODEL) == 0.85
+    assert stated(Analysis(), ()) is None

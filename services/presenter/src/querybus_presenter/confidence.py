@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from querybus.core.messages import Agreement, Analysis
+from querybus.core.envelope import Envelope
+from querybus.core.messages import Agreement, Concluded, Origin
 from querybus_presenter.doubts import Doubt
 
 DOUBTFUL_CONFIDENCE: Final = 0.4
@@ -26,21 +27,28 @@ Readings with a repeated row were right for 55 of 100 where others were for 81; 
 _ODDS_BOUND: Final = 0.999
 
 
-def confidence_of(
-    analysis: Analysis, doubtful: Sequence[Doubt], rows: Sequence[Sequence[Any]], *, is_reading: bool
-) -> float | None:
-    """Return how sure an answer is, 0..1; of a model's, what a second draft says of it; None where nothing is known.
-
-    `is_reading`: the statement is what the built-in translator read in the question, which its rows may speak against.
-    """
+def confidence_of(envelope: Envelope[Concluded], doubtful: Sequence[Doubt]) -> float | None:
+    """Return how sure an answer is, 0..1; of a model's, what a second draft says of it; None where nothing is known."""
+    analysis = envelope.body.analysis
     confidence = analysis.confidence
     if confidence is None and analysis.agreement is not None:
         confidence = _AGREED_CONFIDENCE.get(analysis.agreement)
     if confidence is None:
         return None
-    if is_reading:
-        confidence = _beside_rows(confidence, rows)
+    confidence = _beside_rows(confidence, _facts(envelope))
     return min(confidence, DOUBTFUL_CONFIDENCE) if doubtful else confidence
+
+
+def repeats_rows(envelope: Envelope[Concluded]) -> bool:
+    """Return whether what the built-in translator read gives a row twice."""
+    return "repeated" in _facts(envelope)
+
+
+def _facts(envelope: Envelope[Concluded]) -> tuple[str, ...]:
+    """Return what rows say of a reading of the built-in translator; of what others wrote they say nothing."""
+    result, attempts = envelope.body.result, envelope.attempts
+    is_reading = bool(attempts) and attempts[-1].origin is Origin.BUILTIN
+    return facts_of_rows(result.rows) if is_reading and result is not None else ()
 
 
 def facts_of_rows(rows: Sequence[Sequence[Any]]) -> tuple[str, ...]:
@@ -52,8 +60,8 @@ def facts_of_rows(rows: Sequence[Sequence[Any]]) -> tuple[str, ...]:
     return (*(("nothing",) if is_nothing else ()), *(("repeated",) if is_repeated else ()))
 
 
-def _beside_rows(confidence: float, rows: Sequence[Sequence[Any]]) -> float:
-    weight = sum(ROW_WEIGHTS[fact] for fact in facts_of_rows(rows))
+def _beside_rows(confidence: float, facts: Sequence[str]) -> float:
+    weight = sum(ROW_WEIGHTS[fact] for fact in facts)
     if not weight:
         return confidence
     bounded = min(_ODDS_BOUND, max(1 - _ODDS_BOUND, confidence))

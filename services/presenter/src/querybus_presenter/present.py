@@ -8,7 +8,7 @@ generator phrased is shown, because it cannot be checked.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
@@ -40,7 +40,7 @@ from querybus.text.plain_answer import plain_finished
 from querybus.text.rows.masking import seen_result, unmasked
 from querybus_presenter.charts.chart import Drawn, chart
 from querybus_presenter.charts.shape import Shape, shape_of
-from querybus_presenter.confidence import confidence_of, facts_of_rows
+from querybus_presenter.confidence import confidence_of
 from querybus_presenter.doubts import Doubt, doubts
 from querybus_presenter.ports import Catalogs
 from querybus_presenter.summaries.model_summary import Summarizer
@@ -162,7 +162,7 @@ class _Context:
             (self._or_none("doubts", lambda: self._doubts(self._draft_tree(), result)) or ()) if is_reported else ()
         )
         clarification = body.clarification
-        confidence = self._confidence(result, doubtful)
+        confidence = confidence_of(self.envelope, doubtful)
         answer = Answer(
             outcome=body.outcome,
             language=self.texts.language,
@@ -195,14 +195,6 @@ class _Context:
             return Finished(answer=answer)
         sql = body.sql or (self.envelope.attempts[-1].sql if self.envelope.attempts else None)
         return Finished(answer=answer, sql=sql, detail=body.detail)
-
-    def _confidence(self, result: Result, doubtful: Sequence[Doubt]) -> float | None:
-        return confidence_of(self.envelope.body.analysis, doubtful, result.rows, is_reading=self._is_reading())
-
-    def _is_reading(self) -> bool:
-        """Whether the rows are those of what the built-in translator read."""
-        attempts = self.envelope.attempts
-        return bool(attempts) and attempts[-1].origin is Origin.BUILTIN and self.envelope.body.result is not None
 
     def _shape(self, result: Result, shown: tuple[str, ...]) -> Shape | None:
         spoken_of = unmasked(self.whole or result, distinct_names(shown), self.envelope.audience)
@@ -406,9 +398,7 @@ class _Context:
         return None if any(leaks(part, self.catalog, self.texts.language, said=said) for part in parts) else read_as
 
     def _explanation(self, read_as: Reading | None, confidence: float | None) -> str:
-        result = self.envelope.body.result
-        is_repeated = self._is_reading() and result is not None and "repeated" in facts_of_rows(result.rows)
-        said = assurance(self.envelope, self.texts, confidence, is_repeated=is_repeated)
+        said = assurance(self.envelope, self.texts, confidence)
         return ("" if self.texts.language == "zh" else " ").join((*((read_as.text,) if read_as else ()), *said))
 
     def _repaired(self) -> tuple[str, ...]:

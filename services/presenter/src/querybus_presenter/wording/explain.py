@@ -12,16 +12,15 @@ from querybus.core.messages import Concluded, Origin
 from querybus.sql.conditions.scope import scope_of
 from querybus.text.disclosure import is_plain_word
 from querybus.text.labels import table_label
+from querybus_presenter.confidence import repeats_rows
 from querybus_presenter.wording.texts import Texts
 
 SURE_MIN: Final = 0.6
 """Below this confidence a reader is asked to look twice; the figure itself is no word, it is in the answer's data."""
 
 
-def assurance(
-    envelope: Envelope[Concluded], texts: Texts, confidence: float | None, *, is_repeated: bool = False
-) -> tuple[str, ...]:
-    """Return how the statement came about and how sure it is; `is_repeated`: it has a row twice."""
+def assurance(envelope: Envelope[Concluded], texts: Texts, confidence: float | None) -> tuple[str, ...]:
+    """Return how the statement came about and how sure it is."""
     origins = [attempt.origin for attempt in envelope.attempts]
     analysis, rows = envelope.body.analysis, texts.explain
     if origins and origins[-1] is Origin.USER:
@@ -34,7 +33,7 @@ def assurance(
     if analysis.example_ids or (origins and origins[-1] is Origin.VERIFIED):
         said.append(rows["verified"])
     if confidence is not None and confidence < SURE_MIN:
-        said.append(rows["repeated" if is_repeated else "unsure"])
+        said.append(rows["repeated" if repeats_rows(envelope) else "unsure"])
     return tuple(said)
 
 
