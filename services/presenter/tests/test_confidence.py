@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from querybus.core.envelope import Attempt, Envelope
@@ -27,7 +29,7 @@ def test_what_is_to_be_said_of_rows(rows: tuple[tuple[object, ...], ...], facts:
     assert facts_of_rows(rows) == facts
 
 
-def stated(analysis: Analysis, rows: tuple[tuple[object, ...], ...], origin: Origin = Origin.BUILTIN) -> float | None:
+def stated(analysis: Analysis, rows: tuple[tuple[Any, ...], ...], origin: Origin = Origin.BUILTIN) -> float | None:
     result = Result(columns=(ResultColumn(name="a"), ResultColumn(name="b")), rows=rows, row_count=len(rows))
     body = Concluded(
         outcome=Outcome.ANSWERED, stage=StageName.EXECUTOR, sql="SELECT 1", analysis=analysis, result=result
