@@ -24,6 +24,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, cast
 
+from fit_translator import Example, fit, separation
 from mutators import CLASSES, LOSSY, mutants
 
 from querybus.core.catalog import Catalog, Dialect
@@ -38,10 +39,12 @@ from querybus.text.rows.execution_match import is_ordered, matches
 from querybus_cli.evaluation.sqlite_rows import open_read_only, rows_of
 from querybus_executor.engines.sqlite.errors import sqlite_failure
 from querybus_executor.engines.sqlite.introspect import open_sqlite_catalog
+from querybus_presenter.confidence import ROW_WEIGHTS, facts_of_rows
 from querybus_recovery.guidance import load_guidance
 from querybus_recovery.recover import recover
 from querybus_recovery.rules import pipeline
 from querybus_recovery.rules.candidate import Candidate, Repair, Rule
+from querybus_recovery.rules.confidence import doubt_of
 
 ROOT = Path(__file__).resolve().parents[1]
 HELD_MODELS = ("c3sql-chatgpt",)
@@ -102,6 +105,8 @@ class Tried:
     rules: tuple[str, ...] = ()
     drafts: list[str] = field(default_factory=list[str])
     confidence: float | None = None
+    doubt: float | None = None
+    facts: tuple[str, ...] = ()
     milliseconds: list[float] = field(default_factory=list[float])
 
 
@@ -124,6 +129,8 @@ async def go(place: Place, question: str, sql: str) -> Tried:
             if not isinstance(rows, sqlite3.Error):
                 tried.runs, tried.sql = True, result
                 tried.confidence = envelope.body.analysis.confidence
+                doubts = [doubt for item in received if (doubt := doubt_of(item)) is not None]
+                tried.doubt, tried.facts = sum(doubts) if doubts else None, facts_of_rows(rows)
                 return tried
             result = sqlite_failure(
                 getattr(rows, "sqlite_errorcode", 1), getattr(rows, "sqlite_errorname", ""), str(rows), result
@@ -193,6 +200,29 @@ def reliability(tried: Iterable[Tried]) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
+def apart(tried: Sequence[tuple[Tried, str]]) -> dict[str, dict[str, float]]:
+    """Fit how sure a repair is on all databases but one, and say how well that does on the one, with and without its rows."""
+    stated: dict[str, list[tuple[float, bool]]] = {"by its doubt": [], "and by its rows": []}
+    known = [(item, item.doubt, database) for item, database in tried if item.runs and item.doubt is not None]
+    for left_out in sorted({database for _, _, database in known}):
+        examples = [
+            Example({"doubt": doubt}, item.right, 1.0, database, 0, False)
+            for item, doubt, database in known
+            if database != left_out
+        ]
+        weights = fit(examples, penalty=1.0)
+        for item, doubt, database in known:
+            if database == left_out:
+                total = weights["constant"] + weights["doubt"] * doubt
+                rows = sum(ROW_WEIGHTS[fact] for fact in item.facts)
+                stated["by its doubt"].append((1 / (1 + math.exp(-total)), item.right))
+                stated["and by its rows"].append((1 / (1 + math.exp(-total - rows)), item.right))
+    return {
+        name: dict(zip(("error", "area"), (round(figure, 3) for figure in separation(found)), strict=True))
+        for name, found in stated.items()
+    }
+
+
 def sabotaged(catalog: Catalog, chance: random.Random) -> Catalog:
     """The catalog without a share of its columns, so that it disagrees with the engine."""
     return catalog.model_copy(
@@ -239,6 +269,7 @@ async def measure_replay(data: Path, *, harm: bool, only: str | None, lines: lis
     rules: dict[str, Counter[str]] = defaultdict(Counter)
     times: list[float] = []
     every: list[tuple[Tried, bool]] = []
+    by_database: list[tuple[Tried, str]] = []
     proposed: Counter[str] = Counter()
     plain = pipeline.RULES
     counting(proposed)
@@ -252,6 +283,7 @@ async def measure_replay(data: Path, *, harm: bool, only: str | None, lines: lis
         tried = await go(place, row["question"], row["pred"])
         score(place, tried, row["gold"])
         every.append((tried, held))
+        by_database.append((tried, row["db_id"]))
         times += tried.milliseconds
         for item in (
             parts["part"]["all"], parts["part"]["held" if held else "developed"], parts["model"][row["model"]],
@@ -276,6 +308,7 @@ async def measure_replay(data: Path, *, harm: bool, only: str | None, lines: lis
         name: {"tried": proposed[name], "accepted": 0, "right": 0, "wrong": 0, **rules.get(name, {})}
         for name in sorted(proposed)
     }
+    figures["apart"] = apart(by_database)
     figures["reliability"] = {
         part: reliability(item for item, is_held in every if part == "all" or is_held) for part in ("all", "held")
     }
@@ -361,6 +394,10 @@ def show_replay(figures: dict[str, Any]) -> None:
         answers = sum(item["answers"] for item in result)
         off = sum(abs(item["stated"] - item["right"]) * item["answers"] for item in result) / max(1, answers)
         print(f"stated    {part:32} is off by {off:.2f} on average over {answers} mended answers")
+    for name, result in figures["apart"].items():
+        print(
+            f"fitted    without its database, {name:15}  off by {result['error']:.3f}, area under the curve {result['area']:.3f}"
+        )
     print(f"a repair takes p50 {figures['times']['p50_ms']} ms, p99 {figures['times']['p99_ms']} ms")
     if "harm" in figures:
         harm = figures["harm"]

