@@ -24,7 +24,7 @@ from querybus_translator.answers.totals import (
     how_much,
     most_referred,
 )
-from querybus_translator.language.lexicon import Op
+from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.names import is_han
 from querybus_translator.language.time.words import unit_of
 from querybus_translator.readers.reading import Reading
@@ -40,68 +40,6 @@ FIGURES_TRIED_MAX: Final = 8
 NAMES_TRIED_MAX: Final = 3
 UNSURE_BELOW: Final = 0.7
 _VERB_ENDINGS: Final = ("ed", "ing")
-_VERBS: Final = frozenset(
-    [
-        "bought",
-        "sold",
-        "paid",
-        "lost",
-        "won",
-        "made",
-        "sent",
-        "got",
-        "left",
-        "held",
-        "kept",
-        "gave",
-        "given",
-        "taken",
-        "took",
-        "spent",
-        "went",
-        "gone",
-        "came",
-        "become",
-        "grew",
-        "fell",
-        "broke",
-        "broken",
-        "written",
-        "wrote",
-        "spoke",
-        "drove",
-        "flown",
-        "flew",
-        "led",
-        "met",
-        "read",
-        "ran",
-        "said",
-        "saw",
-        "seen",
-        "lent",
-        "borrow",
-        "buy",
-        "sell",
-        "pay",
-        "return",
-        "cancel",
-        "order",
-        "ship",
-        "deliver",
-        "hire",
-        "fire",
-        "join",
-        "leave",
-        "win",
-        "lose",
-        "make",
-        "send",
-        "work",
-        "live",
-        "play",
-    ]
-)
 _NEGATIONS: Final = re.compile(
     r"\b(?:no|not|never|none|without|neither|nor|un\w+|non\w*|except|but)\b|[不没无未非除别]", re.IGNORECASE
 )
@@ -316,7 +254,8 @@ def _weighs(node: Node) -> bool:
     word = node.text.lower()
     if _NEGATIONS.search(word):
         return True
-    return not is_han(node.text) and (word.endswith(_VERB_ENDINGS) or word in _VERBS)
+    verbs = lexicon().verbs | lexicon().deeds
+    return not is_han(node.text) and (word.endswith(_VERB_ENDINGS) or word in verbs)
 
 
 def _with_values(question: str, unread: Sequence[Node], index: CatalogIndex) -> Iterator[str]:

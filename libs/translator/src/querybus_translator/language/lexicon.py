@@ -116,6 +116,7 @@ class Lexicon:
     stopwords: frozenset[str]
     light_words: frozenset[str]
     verbs: frozenset[str]
+    deeds: frozenset[str]
     chinese_stopwords: frozenset[str]
     related: Mapping[str, frozenset[str]]
     chinese_words: frozenset[str]
@@ -171,6 +172,7 @@ def lexicon() -> Lexicon:
         stopwords=frozenset((*stop["en"], *stop["light"])),
         light_words=frozenset(stop["light"]),
         verbs=frozenset((*stop["verbs"], *stop["verbs_zh"])),
+        deeds=frozenset(stop["deeds"]),
         chinese_stopwords=frozenset(stop["zh"]),
         related=related,
         chinese_words=frozenset(chinese_words),
