@@ -24,6 +24,7 @@ _ROLES = {
     NodeKind.NUMBER: "number",
     NodeKind.TEXT: "quoted",
     NodeKind.PERIOD: "time range",
+    NodeKind.CLOCK: "time of day",
     NodeKind.STOP: "function word",
     NodeKind.MARK: "mark",
     NodeKind.WORD: "not known",
@@ -119,6 +120,8 @@ def _meaning(pick: Candidate, index: CatalogIndex) -> str:
 def _plain_meaning(node: Node) -> str:
     if node.period is not None:
         return f"{node.period.start.isoformat()} up to, without, {node.period.end.isoformat()}"
+    if node.clock is not None:
+        return node.clock
     if node.number is not None:
         return str(node.number)
     if node.op is not None:

@@ -41,8 +41,9 @@ _PIECE = re.compile(
     r"""
       (?P<quoted>"[^"]*"|“[^”]*[”"]|「[^」]*」|《[^》]*》|‘[^’]*’|``[^']*''|(?<![A-Za-z0-9])'[^']*'(?![A-Za-z]))
     | (?P<on_day>\d{4}-\d{1,2}-\d{1,2}(?:[ T]\d{2}:\d{2}(?::\d{2})?)?|\d{1,2}/\d{1,2}/\d{4})
+    | (?P<clock>(?<![\w:])\d{1,2}:\d{2}(?::\d{2})?(?:[ap]m\b)?(?![\w:]))
     | (?P<scaled>\d+(?:\.\d+)?[kK](?![A-Za-z0-9]))
-    | (?P<number>-?\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\w])|(?<![\w)-])-?\d+(?:\.\d+)?(?![A-Za-z])|\d+(?:\.\d+)?(?=[^\W\d_a-zA-Z]))
+    | (?P<number>-?\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\w])|(?<![\w)-])-?\d+(?:\.\d+)?(?![A-Za-z\d])|\d+(?:\.\d+)?(?=[^\W\d_a-zA-Z]))
     | (?P<op>>=|<=|<>|!=|[<>=≥≤])
     | (?P<negated>n't\b|n’t\b)
     | (?P<possessive>['’]s\b)
@@ -113,6 +114,7 @@ def _times(token: Token, scale: int, text: str) -> Token:
 
 _FIGURE_AND_SCALE = re.compile(r"(\d+(?:\.\d+)?)(k)")
 _KINDS = {
+    "clock": TokenKind.WORD,
     "scaled": TokenKind.WORD,
     "on_day": TokenKind.DATE,
     "op": TokenKind.WORD,

@@ -25,6 +25,7 @@ from querybus_translator.language.clauses import (
 from querybus_translator.language.lexicon import ADJECTIVES, Op, lexicon
 from querybus_translator.language.time.periods import years_before
 from querybus_translator.readers.patterns import read_patterns, read_patterns_behind
+from querybus_translator.readers.time.clocks import read_clocks
 from querybus_translator.readers.time.periods import read_bounded_period, read_period_alone, read_ranges
 from querybus_translator.readers.units import column_of_unit, read_units
 from querybus_translator.readers.values import read_bare_number, read_text, read_value
@@ -42,6 +43,7 @@ _PLAIN_BOUNDS = frozenset({"over", "under", "above", "below"})
 def read_conditions(sketch: Sketch) -> None:
     """Read every condition that its neighbours complete."""
     _read_done(sketch)
+    read_clocks(sketch)
     read_ranges(sketch)
     read_patterns_behind(sketch)
     read_patterns(sketch)

@@ -18,6 +18,7 @@ from querybus_translator.language.measure_words import measured
 from querybus_translator.language.names import is_han
 from querybus_translator.language.segment import segment
 from querybus_translator.language.stems import base_form
+from querybus_translator.language.time.clock import read_clock
 from querybus_translator.language.time.periods import read_period
 from querybus_translator.language.time.words import chinese_number, time_words, unit_of
 from querybus_translator.language.tokens import Token, TokenKind, tokenize
@@ -144,6 +145,12 @@ def _spans_from(tokens: Sequence[Token], start: int, index: CatalogIndex, today:
         text = text_of(tokens, start, end)
         # Above its words taken one by one: 最近30天 is no ranking by what is most recent.
         result.append(Span(start, end, 1.02 * (end - start) + 0.1, Node(NodeKind.PERIOD, text, period=read)))
+    clock = read_clock(tokens, start)
+    if clock is not None:
+        end, at = clock
+        result.append(
+            Span(start, end, 1.02 * (end - start) + 0.1, Node(NodeKind.CLOCK, text_of(tokens, start, end), clock=at))
+        )
     if first.kind is TokenKind.QUOTED:
         node = Node(NodeKind.TEXT, first.text, candidates=_stored(first.text, index), quoted=True)
         return [Span(start, start + 1, 1.0, node)]

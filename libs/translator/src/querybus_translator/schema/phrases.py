@@ -9,6 +9,7 @@ from enum import Enum, auto
 from querybus_translator.language.lexicon import Op, Phrase, lexicon
 from querybus_translator.language.names import is_han
 from querybus_translator.language.stems import base_form
+from querybus_translator.language.time.clock import read_clock
 from querybus_translator.language.time.periods import Period
 from querybus_translator.language.time.words import is_month, leads_period
 from querybus_translator.language.tokens import Token, TokenKind
@@ -22,6 +23,7 @@ class NodeKind(Enum):
     NUMBER = auto()
     TEXT = auto()
     PERIOD = auto()
+    CLOCK = auto()
     STOP = auto()
     MARK = auto()
     WORD = auto()
@@ -37,6 +39,7 @@ class Node:
     candidates: tuple[Candidate, ...] = ()
     number: int | float | None = None
     period: Period | None = None
+    clock: str | None = None
     capital: bool = False
     quoted: bool = False
 
@@ -146,7 +149,7 @@ def _compares(tokens: Sequence[Token], place: int) -> bool:
         place += 1
     if place >= len(tokens):
         return False
-    if _is_figure(tokens[place]) or is_month(tokens[place].norm):
+    if _is_figure(tokens[place]) or is_month(tokens[place].norm) or read_clock(tokens, place) is not None:
         return True
     return any(
         phrase.op in _FIGURE_OPS

@@ -45,6 +45,7 @@ class Times:
     digits: Mapping[str, int]
     scales: Mapping[str, int]
     halves: Mapping[tuple[str, ...], int]
+    day_parts: Mapping[str, int]
     chinese: frozenset[str]
 
 
@@ -64,6 +65,7 @@ def times() -> Times:
         read["rolling"]["zh"], read["units"]["zh"], (quarter for quarter in read["quarters"] if len(quarter) > 2)
     )
     chinese.update(read["halves"])
+    chinese.update(read["day_parts"], ("点", "点钟"))
     chinese.update(read["parts"]["zh"])
     parts = {word: Unit[name.upper()] for language in read["parts"].values() for word, name in language.items()}
     return Times(
@@ -78,6 +80,7 @@ def times() -> Times:
         digits=read["digits"],
         scales=read["scales"],
         halves={tuple(form.split()): number for form, number in read["halves"].items()},
+        day_parts=read["day_parts"],
         chinese=frozenset(chinese),
     )
 
