@@ -91,3 +91,25 @@ def test_full_hours_bound_moments(question: str, number: int) -> None:
 )
 def test_a_time_that_nothing_can_be_compared_with_is_asked_back(question: str, kind: ColumnKind) -> None:
     assert isinstance(translate(question, catalog("departs", kind), today=TODAY), NotRead)
+
+
+@pytest.mark.parametrize(
+    ("question", "number"),
+    [
+        ("How many sailings were there on Mondays?", 2),
+        ("How many sailings were there on weekends?", 1),
+        ("How many sailings on Mondays and Tuesdays in 2026?", 2),
+        ("周末有多少sailings？", 1),
+        ("每周一有多少sailings？", 2),
+    ],
+)
+def test_days_of_all_weeks_bound_a_date(question: str, number: int) -> None:
+    stored = ("2025-06-02", "2026-06-01", "2026-06-02", "2026-06-07")
+    assert count(question, "sailed_on", ColumnKind.DATE, *stored) == [(number,)]
+
+
+@pytest.mark.parametrize(
+    "question", ["sailings per weekend", "sailings not on weekends", "How many sailings on Monday?"]
+)
+def test_a_day_that_may_mean_something_else_is_asked_back(question: str) -> None:
+    assert isinstance(translate(question, catalog("sailed_on", ColumnKind.DATE), today=TODAY), NotRead)

@@ -99,6 +99,14 @@ def test_a_period_is_replaced_or_added_with_both_days_included() -> None:
         "orders.ordered_at >= '2026-04-01'",
         "orders.ordered_at < '2026-05-01'",
     ]
+    bracketed = (
+        "SELECT COUNT(*) FROM orders WHERE total > 5 AND (ordered_at >= '2026-01-01' AND ordered_at < '2026-02-01')"
+    )
+    assert where(changed(bracketed, period=april)) == [
+        "total > 5",
+        "ordered_at >= '2026-04-01'",
+        "ordered_at < '2026-05-01'",
+    ]
     with pytest.raises(CannotRefineError, match="0 dates"):
         changed("SELECT COUNT(*) FROM customers", period=april)
 

@@ -261,3 +261,10 @@ def test_days_between_two_dates_are_said_as_such(dialect: Dialect, days: str) ->
     sql = f"SELECT AVG({days}) FROM orders o JOIN members m ON o.member_id = m.member_id"
     assert read_as(sql, dialect=dialect).text == "Average days from joined on to order date."
     assert read_as(sql, "zh", dialect).text == "从加入日期到订单日期的天数平均值。"
+
+
+def test_brackets_around_conditions_that_all_hold_do_not_hide_a_period() -> None:
+    made = read_as(
+        "SELECT COUNT(*) FROM orders WHERE channel = 'app' AND (order_date >= '2026-05-01' AND order_date < '2026-06-01')"
+    )
+    assert made.text == "Number of orders in May 2026, where channel is app."

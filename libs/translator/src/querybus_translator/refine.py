@@ -15,7 +15,7 @@ from querybus.core.catalog import Catalog, Column, ColumnKind, Language, Table
 from querybus.core.requests.refinement import PERIOD, Change, NewPeriod
 from querybus.sql.conditions.parts import aimed, conditions_of, groups_of, is_hidden_key
 from querybus.sql.conditions.periods import unit_of
-from querybus.sql.conditions.scope import Scope, scope_of
+from querybus.sql.conditions.scope import Scope, all_of, scope_of
 from querybus.sql.edit import add_join, equal, free_alias, keep_owners, read, reference, write
 from querybus.text.labels import column_label, table_label
 from querybus_semantic.compiling.dates import literal, truncated
@@ -84,17 +84,15 @@ class _Edit:
             holder: exp.Expr | None = self._select.args.get(key)
             if holder is None:
                 continue
-            inner = holder.this.unnest()
-            own = list(inner.flatten()) if isinstance(inner, exp.And) else [inner]
+            own = all_of(holder.this)
             left = [part for part in own if id(part) not in gone]
             if len(left) < len(own):
-                self._select.set(key, type(holder)(this=_all_of(left)) if left else None)
+                self._select.set(key, type(holder)(this=_chained(left)) if left else None)
 
     def _narrow(self, condition: exp.Expr) -> None:
         where: exp.Expr | None = self._select.args.get("where")
-        inner = where.this.unnest() if where is not None else None
-        own = [] if inner is None else list(inner.flatten()) if isinstance(inner, exp.And) else [inner]
-        self._select.set("where", exp.Where(this=_all_of([*own, condition])))
+        own = [] if where is None else all_of(where.this)
+        self._select.set("where", exp.Where(this=_chained([*own, condition])))
 
     def set_values(self, values: dict[str, str]) -> None:
         """Compare with other values."""
@@ -256,7 +254,7 @@ class _Edit:
         return None
 
 
-def _all_of(parts: list[exp.Expr]) -> exp.Expr:
+def _chained(parts: list[exp.Expr]) -> exp.Expr:
     """Return conditions as one chain, which reads as the same conditions again."""
     wrapped = [exp.Paren(this=part) if isinstance(part, exp.Connector) else part for part in parts]
     condition = wrapped[0]

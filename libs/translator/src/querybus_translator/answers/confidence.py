@@ -154,7 +154,9 @@ def _where_unread(sketch: Sketch) -> dict[str, float]:
     return result
 
 
-_CONTENT = frozenset({NodeKind.LINK, NodeKind.WORD, NodeKind.NUMBER, NodeKind.TEXT, NodeKind.PERIOD, NodeKind.CLOCK})
+_CONTENT = frozenset(
+    {NodeKind.LINK, NodeKind.WORD, NodeKind.NUMBER, NodeKind.TEXT, NodeKind.PERIOD, NodeKind.RECURRING}
+)
 _VERB_ENDINGS = ("ed", "ing")
 _COPULAS = frozenset({"is", "are", "was", "were", "be", "been", "being", "not"})
 _ARTICLES = frozenset({"a", "an", "any", "some"})
@@ -227,7 +229,7 @@ def _unread(sketch: Sketch, form: Form) -> _Unread:
             result.words += 1 + is_han(node.text)
             result.names += node.capital
             result.undefined += node.text.lower() in lexicon().vague or sketch.op(sketch.before(place)) in _HEADS
-        elif node.kind in {NodeKind.NUMBER, NodeKind.TEXT, NodeKind.PERIOD, NodeKind.CLOCK}:
+        elif node.kind in {NodeKind.NUMBER, NodeKind.TEXT, NodeKind.PERIOD, NodeKind.RECURRING}:
             result.literals += 1
         elif node.kind is NodeKind.OP:
             result.ops += 1

@@ -12,6 +12,7 @@ from datetime import date
 from querybus.core.catalog import Catalog, Language
 from querybus.text.language import detect_language
 from querybus_translator.language.sentence import sentence
+from querybus_translator.language.time.words import WEEKDAYS
 from querybus_translator.readers.reading import Reading
 from querybus_translator.schema.comparison import Candidate
 from querybus_translator.schema.index import CatalogIndex, index_of
@@ -24,7 +25,7 @@ _ROLES = {
     NodeKind.NUMBER: "number",
     NodeKind.TEXT: "quoted",
     NodeKind.PERIOD: "time range",
-    NodeKind.CLOCK: "time of day",
+    NodeKind.RECURRING: "recurring time",
     NodeKind.STOP: "function word",
     NodeKind.MARK: "mark",
     NodeKind.WORD: "not known",
@@ -120,8 +121,8 @@ def _meaning(pick: Candidate, index: CatalogIndex) -> str:
 def _plain_meaning(node: Node) -> str:
     if node.period is not None:
         return f"{node.period.start.isoformat()} up to, without, {node.period.end.isoformat()}"
-    if node.clock is not None:
-        return node.clock
+    if node.clock is not None or node.days:
+        return node.clock or ", ".join(WEEKDAYS["en"][day] for day in node.days)
     if node.number is not None:
         return str(node.number)
     if node.op is not None:

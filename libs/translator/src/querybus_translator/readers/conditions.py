@@ -25,7 +25,7 @@ from querybus_translator.language.clauses import (
 from querybus_translator.language.lexicon import ADJECTIVES, Op, lexicon
 from querybus_translator.language.time.periods import years_before
 from querybus_translator.readers.patterns import read_patterns, read_patterns_behind
-from querybus_translator.readers.time.clocks import read_clocks
+from querybus_translator.readers.time.clocks import read_clocks, read_days_of_weeks
 from querybus_translator.readers.time.periods import read_bounded_period, read_period_alone, read_ranges
 from querybus_translator.readers.units import column_of_unit, read_units
 from querybus_translator.readers.values import read_bare_number, read_text, read_value
@@ -44,6 +44,7 @@ def read_conditions(sketch: Sketch) -> None:
     """Read every condition that its neighbours complete."""
     _read_done(sketch)
     read_clocks(sketch)
+    read_days_of_weeks(sketch)
     read_ranges(sketch)
     read_patterns_behind(sketch)
     read_patterns(sketch)

@@ -20,7 +20,7 @@ from querybus_translator.language.segment import segment
 from querybus_translator.language.stems import base_form
 from querybus_translator.language.time.clock import read_clock
 from querybus_translator.language.time.periods import read_period
-from querybus_translator.language.time.words import chinese_number, time_words, unit_of
+from querybus_translator.language.time.words import chinese_number, days_of_weeks, time_words, unit_of
 from querybus_translator.language.tokens import Token, TokenKind, tokenize
 from querybus_translator.language.units import unit_of_measure
 from querybus_translator.schema.chinese import TRANSLATED
@@ -149,8 +149,13 @@ def _spans_from(tokens: Sequence[Token], start: int, index: CatalogIndex, today:
     if clock is not None:
         end, at = clock
         result.append(
-            Span(start, end, 1.02 * (end - start) + 0.1, Node(NodeKind.CLOCK, text_of(tokens, start, end), clock=at))
+            Span(
+                start, end, 1.02 * (end - start) + 0.1, Node(NodeKind.RECURRING, text_of(tokens, start, end), clock=at)
+            )
         )
+    days = days_of_weeks(first.norm)
+    if days:
+        result.append(Span(start, start + 1, 1.12, Node(NodeKind.RECURRING, first.text, days=tuple(days))))
     if first.kind is TokenKind.QUOTED:
         node = Node(NodeKind.TEXT, first.text, candidates=_stored(first.text, index), quoted=True)
         return [Span(start, start + 1, 1.0, node)]

@@ -23,7 +23,7 @@ class NodeKind(Enum):
     NUMBER = auto()
     TEXT = auto()
     PERIOD = auto()
-    CLOCK = auto()
+    RECURRING = auto()
     STOP = auto()
     MARK = auto()
     WORD = auto()
@@ -31,7 +31,7 @@ class NodeKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A span of the question that was read as one thing."""
+    """A span of the question that was read as one thing; what recurs is a time of day, HH:MM, or days of all weeks, Monday 0."""
 
     kind: NodeKind
     text: str
@@ -40,6 +40,7 @@ class Node:
     number: int | float | None = None
     period: Period | None = None
     clock: str | None = None
+    days: tuple[int, ...] = ()
     capital: bool = False
     quoted: bool = False
 

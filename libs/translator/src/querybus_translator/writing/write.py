@@ -6,8 +6,7 @@ Limits: a form whose tables no key connects, or whose sums a join would multiply
 
 from __future__ import annotations
 
-import calendar
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -15,7 +14,7 @@ from sqlglot import exp
 from querybus.core.catalog import ColumnKind, Language
 from querybus_semantic.compiling.dates import days_between, hour_of_day, truncated, weekday
 from querybus_semantic.layer.definitions import Calendar, Grain
-from querybus_translator.language.time.words import Unit
+from querybus_translator.language.time.words import WEEKDAYS, Unit
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.joins import Edge
 from querybus_translator.writing.form import (
@@ -332,10 +331,6 @@ class _Writer:
 _PARTS = {Unit.YEAR: "%Y", Unit.MONTH: "%Y-%m", Unit.WEEK: "%Y-%W", Unit.DAY: "%Y-%m-%d"}
 _FIGURES_OF_DAYS = {Aggregate.AVERAGE: "average", Aggregate.MAXIMUM: "most", Aggregate.MINIMUM: "least"}
 _CALLED = frozenset({Unit.QUARTER, Unit.WEEKDAY, Unit.HOUR})
-_WEEKDAYS: Mapping[Language, Sequence[str]] = {
-    "en": tuple(calendar.day_name),
-    "zh": tuple(f"星期{day}" for day in "一二三四五六日"),
-}
 _ORDERED = frozenset({Operator.GREATER, Operator.AT_LEAST, Operator.LESS, Operator.AT_MOST})
 _PATTERNS = {
     Operator.CONTAINS: "%{}%",
@@ -376,7 +371,7 @@ class _Names:
             return truncated(named, Grain.QUARTER, self._index.catalog.dialect, Calendar())
         if column.part is Unit.WEEKDAY:
             number, monday = self.weekday(column)
-            days = enumerate(_WEEKDAYS[self._language], start=monday)
+            days = enumerate(WEEKDAYS[self._language], start=monday)
             return exp.Case(
                 this=number,
                 ifs=[exp.If(this=exp.Literal.number(day), true=exp.Literal.string(name)) for day, name in days],

@@ -83,9 +83,21 @@ def conjuncts(select: exp.Select) -> tuple[exp.Expr, ...]:
     for key in ("where", "having", "qualify"):
         holder: exp.Expr | None = select.args.get(key)
         if holder is not None:
-            inner = holder.this.unnest()
-            parts.extend(inner.flatten() if isinstance(inner, exp.And) else [inner])
+            parts.extend(all_of(holder.this))
     return tuple(parts)
+
+
+def all_of(condition: exp.Expr) -> list[exp.Expr]:
+    """Return the conditions that one condition says hold together; brackets around some of them are of no account."""
+    parts: list[exp.Expr] = []
+    left = [condition]
+    while left:
+        part = left.pop().unnest()
+        if isinstance(part, exp.And):
+            left += [part.expression, part.this]
+        else:
+            parts.append(part)
+    return parts
 
 
 def offers(source: Table | exp.Select | None, name: str) -> bool:

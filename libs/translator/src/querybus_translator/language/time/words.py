@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import calendar
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,8 @@ from enum import Enum, auto
 from functools import lru_cache
 from importlib import resources
 from typing import Final
+
+from querybus.core.catalog import Language
 
 CHINESE_NUMBER_LENGTH_MAX = 10
 _STEP_WORDS_MAX = 4
@@ -30,6 +33,13 @@ RECURRING: Final = frozenset({Unit.WEEKDAY, Unit.HOUR})
 """What comes again: the days of all weeks, the hours of all days."""
 
 
+WEEKDAYS: Final[Mapping[Language, Sequence[str]]] = {
+    "en": tuple(calendar.day_name),
+    "zh": tuple(f"星期{day}" for day in "一二三四五六日"),
+}
+"""What days of the week are called in answers, Monday first."""
+
+
 @dataclass(frozen=True, slots=True)
 class Times:
     """The words of `words/times.toml`, each list by what reads it."""
@@ -46,6 +56,7 @@ class Times:
     scales: Mapping[str, int]
     halves: Mapping[tuple[str, ...], int]
     day_parts: Mapping[str, int]
+    days_of_weeks: Mapping[str, Sequence[int]]
     chinese: frozenset[str]
 
 
@@ -66,6 +77,7 @@ def times() -> Times:
     )
     chinese.update(read["halves"])
     chinese.update(read["day_parts"], ("点", "点钟"))
+    chinese.update(word for word in read["days_of_weeks"] if not word.isascii())
     chinese.update(read["parts"]["zh"])
     parts = {word: Unit[name.upper()] for language in read["parts"].values() for word, name in language.items()}
     return Times(
@@ -81,6 +93,7 @@ def times() -> Times:
         scales=read["scales"],
         halves={tuple(form.split()): number for form, number in read["halves"].items()},
         day_parts=read["day_parts"],
+        days_of_weeks=read["days_of_weeks"],
         chinese=frozenset(chinese),
     )
 
@@ -151,3 +164,8 @@ def step_at(words: Sequence[str], start: int) -> tuple[int, Unit] | None:
 def year_word() -> str:
     """Return the plain English word for the unit YEAR: columns whose names hold it may hold years."""
     return min(word for word, unit in times().units.items() if unit is Unit.YEAR)
+
+
+def days_of_weeks(word: str) -> Sequence[int]:
+    """Return the days of all weeks that a lower-case word names, Monday 0: "mondays", "weekends", 每周一. Others name none."""
+    return times().days_of_weeks.get(word, ())

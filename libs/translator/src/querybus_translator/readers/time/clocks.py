@@ -1,4 +1,4 @@
-"""Times of day become conditions: "shows after 8 pm" on a column of times, "orders before 9 am" on the hour of a moment.
+"""Times of day and days of the week become conditions: "shows after 8 pm" on a column of times, "orders on Mondays" on a date.
 
 Limits: before and after; of moments full hours only; one such column among the tables that are spoken of.
 """
@@ -9,11 +9,11 @@ from dataclasses import replace
 from typing import Final
 
 from querybus.core.catalog import ColumnKind
-from querybus_translator.language.clauses import add_condition
+from querybus_translator.language.clauses import add_condition, time_column
 from querybus_translator.language.lexicon import Op
-from querybus_translator.language.time.words import Unit
-from querybus_translator.writing.form import ColumnRef, Literal, Measure, Operator
-from querybus_translator.writing.sketch import Sketch
+from querybus_translator.language.time.words import WEEKDAYS, Unit
+from querybus_translator.writing.form import AnyOf, ColumnRef, Comparison, Literal, Measure, Operator
+from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
 
 _BOUNDS: Final = {Op.AFTER: Operator.GREATER, Op.SINCE: Operator.AT_LEAST, Op.BEFORE: Operator.LESS}
 
@@ -53,6 +53,24 @@ def read_clocks(sketch: Sketch) -> None:
         else:
             continue
         sketch.take(place, word, verb if named in (*of_day, *moments) else None)
+
+
+def read_days_of_weeks(sketch: Sketch) -> None:
+    """ "Orders on Mondays", "visits at weekends", 周末的订单: of the one time column of what is spoken of.
+
+    Several days are alternatives; "per weekend" is no condition, and stays unread.
+    """
+    places = [place for place, node in enumerate(sketch.nodes) if node.days and sketch.is_free(place)]
+    column = time_column(sketch, places[0]) if places else None
+    if column is None or sketch.kind(column) not in TEMPORAL:
+        return
+    if any(sketch.op(sketch.before(place)) in (Op.EACH, Op.BY, Op.NOT) for place in places):
+        return
+    measure = Measure(replace(column, part=Unit.WEEKDAY))
+    days = dict.fromkeys(day for place in places for day in sketch.nodes[place].days)
+    either = tuple(Comparison(measure, Operator.EQUAL, Literal(WEEKDAYS[sketch.language][day])) for day in days)
+    sketch.conditions.append(Placed(places[0], either[0] if len(either) == 1 else AnyOf(either)))
+    sketch.take(*places)
 
 
 def _columns(sketch: Sketch, kind: ColumnKind) -> list[ColumnRef]:
