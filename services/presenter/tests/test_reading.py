@@ -147,7 +147,7 @@ def test_a_period_that_is_open_says_on_which_side() -> None:
         ),
         (
             "SELECT first_name FROM members WHERE is_active = 1 ORDER BY joined_on DESC LIMIT 1",
-            "Members: first name, where is active is yes, the newest.",
+            "Members: first name, where active is yes, the newest.",
             "是否启用为是的会员：名字，最新的一个。",
         ),
         (

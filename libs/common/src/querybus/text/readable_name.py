@@ -47,6 +47,8 @@ def readable_name(name: str, language: Language) -> str:
     ('Billing state', 'Customer first name', 'Quantity')
     >>> readable_name("orderdate", "en"), readable_name("custname", "en")
     ('Order date', 'Customer name')
+    >>> readable_name("is_active", "en"), readable_name("is_active", "zh")
+    ('Active', '是否启用')
     >>> readable_name("order_date", "zh"), readable_name("city_name", "zh"), readable_name("zorb_x", "zh")
     ('订单日期', '城市名称', '')
     """
@@ -59,6 +61,9 @@ def readable_name(name: str, language: Language) -> str:
         return ""
     if language == "zh" and (said := _in_chinese(" ".join(words).lower())):
         return said
+    if len(words) > 1 and words[0].lower() == "is":
+        # `is_active` holds yes or no of "active"; in Chinese it is 是否.
+        words = words[1:]
     text = " ".join(words)
     return text[:1].upper() + text[1:]
 
