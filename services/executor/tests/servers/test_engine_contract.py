@@ -12,11 +12,13 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
+from sqlglot import exp
 
 from querybus.bus.stores.pages import Batch, cells_of
+from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Scalar
 from querybus.ops.metrics import Metrics
@@ -24,6 +26,7 @@ from querybus_executor.connections.config import parse_connections
 from querybus_executor.connections.databases import ConnectedDatabase
 from querybus_executor.engines.registry import Engines
 from querybus_executor.ports import Edge, Estimate, Purpose, Rows
+from querybus_semantic.compiling.dates import days_between, hour_of_day, weekday
 from tests.support.database_servers import ClickhouseServer, clickhouse_server
 from tests.support.engine_evidence import ON_CLICKHOUSE, ON_DUCKDB, ON_MARIADB, ON_POSTGRES, ON_SQLITE
 
@@ -318,3 +321,23 @@ async def test_a_slow_database_does_not_starve_another_of_its_kind(tmp_path: Pat
     await asyncio.gather(*tasks, return_exceptions=True)
     await engines.drain()
     assert isinstance(result, Rows), result
+
+
+async def test_weekdays_hours_and_days_between_dates_are_worked_out_alike(subject: Subject) -> None:
+    dialect = {"postgres": Dialect.POSTGRESQL, "mariadb": Dialect.MYSQL}.get(subject.name) or Dialect(subject.name)
+
+    def written(text: str, kind: Literal["DATE", "TIMESTAMP"]) -> exp.Expr:
+        literal = exp.Literal.string(text)
+        return (
+            literal
+            if dialect is Dialect.SQLITE
+            else exp.cast(literal, "DATETIME" if dialect is Dialect.MYSQL else kind)
+        )
+
+    monday, sunday = (weekday(written(day, "DATE"), dialect) for day in ("2025-02-10", "2025-02-16"))
+    hour = hour_of_day(written("2025-02-10 20:59:00", "TIMESTAMP"), dialect)
+    days = days_between(written("2025-01-30", "DATE"), written("2025-03-01", "DATE"), dialect)
+    sql = exp.select(monday[0], sunday[0], hour, days).sql(dialect=dialect.value)
+    result = await subject.run(sql)
+    assert isinstance(result, Rows), (sql, result)
+    assert [int(str(cell).partition(".")[0]) for cell in result.rows[0]] == [monday[1], sunday[1] + 6, 20, 30]

@@ -17,6 +17,7 @@ from importlib import resources
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.names import is_han
 from querybus_translator.schema.phrases import NodeKind
+from querybus_translator.writing.contradictions import are_contradictory
 from querybus_translator.writing.form import Form, Membership, columns_of
 from querybus_translator.writing.sketch import Sketch
 from querybus_translator.writing.write import Written
@@ -114,7 +115,8 @@ def judge(sketch: Sketch, form: Form, written: Written, best_score: float) -> Ju
         "is_absent": float(any(isinstance(absence, Membership) for _, absence in sketch.absences)),
         "rule_log": math.log(max(1e-3, rule)),
     }
-    return Judgement(round(rule, 4), tuple(unread.texts), unread.undefined, facts)
+    undefined = unread.undefined + are_contradictory(form.where)
+    return Judgement(round(rule, 4), tuple(unread.texts), undefined, facts)
 
 
 def _where_unread(sketch: Sketch) -> dict[str, float]:

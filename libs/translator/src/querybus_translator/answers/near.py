@@ -194,17 +194,15 @@ def _with_figures(
     if place and nodes[place - 1].op is Op.SHOW:
         # "Which ... sold the most": rows are asked for, no figure.
         return
-    word = words[0].text
-    start = question.find(word)
+    word, owner = words[0].text, ""
     whose = nodes[place - 1] if place else words[0]
     if language == "en" and whose.kind is NodeKind.LINK and not whose.is_value and f"{whose.text} {word}" in question:
         # "By ticket income" is by total ticket price: the figure's table stands before it.
-        tables = [whose.candidates[0].table]
-        start, word = question.find(f"{whose.text} {word}"), f"{whose.text} {word}"
+        tables, owner, word = [whose.candidates[0].table], f"{whose.text.lower()} ", f"{whose.text} {word}"
+    start = question.find(word)
     for figure in figures_of(tables, index)[:FIGURES_TRIED_MAX]:
         called = display(index.column(*figure), language)
-        owner = word.rpartition(" ")[0].lower() if language == "en" else ""
-        total = f"总{called}" if language == "zh" else f"total {owner} {called}".replace("  ", " ")
+        total = f"总{called}" if language == "zh" else f"total {owner}{called}"
         yield question[:start] + total + question[start + len(word) :]
 
 

@@ -119,6 +119,8 @@ def time_column(sketch: Sketch, place: int) -> ColumnRef | None:
         tables = [*counted, *tables]
     if not tables:
         return None
+    # "Visits of patients from Leipzig in 2024": nobody means when they were born, where anything else has a day.
+    tables.sort(key=lambda table: sketch.is_birthday(sketch.time_columns(table)[0]))
     result = sketch.time_columns(tables[0])
     done = [column for column in sketch.done.values() if column in result]
     if done:

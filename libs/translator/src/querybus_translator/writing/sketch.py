@@ -298,9 +298,10 @@ class Sketch:
                 if any(close_to_year.get(part, 0.0) >= 0.85 for name in names for part in name):
                     years.append(ColumnRef(table, number))
         # Somebody's birthday is not when something happened, if there is any other day.
-        return sorted(days, key=self._is_birthday) + years
+        return sorted(days, key=self.is_birthday) + years
 
-    def _is_birthday(self, day: ColumnRef) -> bool:
+    def is_birthday(self, day: ColumnRef) -> bool:
+        """Return whether a day is when somebody was born."""
         names = self.index.entry_of_column(day.table, day.column).names
         return any(part in _BIRTH for name in names for part in name)
 

@@ -71,11 +71,12 @@ def _another_year(tokens: Sequence[Token], start: int, today: date) -> tuple[int
     """The second year of "in 2024 and 2025" and "the first quarter of 2025 and 2026": the same period, of that year."""
     year = _as_year(tokens[start])
     before = None if start < 2 or tokens[start - 1].norm not in _JOINING else _as_year(tokens[start - 2])
-    if year is None or before is None or any(token.norm in {"between", "from"} for token in tokens[:start]):
+    if year is None or before is None:
         return None
     for opening in range(max(0, start - _PERIOD_WORDS_MAX), start - 1):
         named = read_period(tokens, opening, today)
-        if named is not None and named[0] == start - 1:
+        opened = tokens[opening - 1].norm if opening else ""
+        if named is not None and named[0] == start - 1 and opened not in {"between", "from"}:
             return start + 1, _in_year(named[1], year)
     return None
 

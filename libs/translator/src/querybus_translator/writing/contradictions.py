@@ -1,0 +1,33 @@
+"""Conditions that no row can meet together: days in 2024 that are days in 2025. What is asked for is never nothing."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from querybus_translator.writing.form import AllOf, ColumnRef, Comparison, Condition, Literal, Operator
+
+
+def are_contradictory(conditions: Sequence[Condition]) -> bool:
+    """Return whether spans of one column that must all hold have nothing in common."""
+    spans: dict[ColumnRef, list[tuple[str, str]]] = defaultdict(list)
+    for condition in conditions:
+        span = _span(condition)
+        if span is not None:
+            spans[span[0]].append(span[1:])
+    return any(max(low for low, _ in found) >= min(high for _, high in found) for found in spans.values())
+
+
+def _span(condition: Condition) -> tuple[ColumnRef, str, str] | None:
+    """Return the column and the bounds of a condition that texts, which dates are, lie from one up to, without, another."""
+    if not isinstance(condition, AllOf) or len(condition.conditions) != 2:
+        return None
+    low, high = condition.conditions
+    if not isinstance(low, Comparison) or not isinstance(high, Comparison) or low.left != high.left:
+        return None
+    if low.operator is not Operator.AT_LEAST or high.operator is not Operator.LESS or low.left.column is None:
+        return None
+    if not isinstance(low.right, Literal) or not isinstance(high.right, Literal):
+        return None
+    first, last = low.right.value, high.right.value
+    return (low.left.column, first, last) if isinstance(first, str) and isinstance(last, str) else None
