@@ -16,10 +16,10 @@ from querybus_translator.writing.form import Aggregate, Form, Measure
 TODAY = date(2026, 6, 30)
 ROWS = """
 CREATE TABLE harbours (harbour_id INTEGER PRIMARY KEY, harbour_name TEXT, island TEXT);
-CREATE TABLE crossings (crossing_id INTEGER PRIMARY KEY, harbour_id INTEGER, ferry TEXT, sailed_on DATE, fare REAL);
+CREATE TABLE crossings (crossing_id INTEGER PRIMARY KEY, harbour_id INTEGER, ferry TEXT, sailed_on DATE, fare REAL, is_night BOOLEAN);
 INSERT INTO harbours VALUES (1, 'Norvik', 'Big'), (2, 'Sandum', 'Big'), (3, 'Holmen', 'Little');
-INSERT INTO crossings VALUES (1, 1, 'Elsa', '2025-03-01', 10), (2, 1, 'Elsa', '2025-04-01', 20),
-    (3, 2, 'Freya', '2025-04-09', 30), (4, 3, 'Elsa', '2024-04-01', 40), (5, 3, 'Freya', '2026-05-05', 50);
+INSERT INTO crossings VALUES (1, 1, 'Elsa', '2025-03-01', 10, 0), (2, 1, 'Elsa', '2025-04-01', 20, 1),
+    (3, 2, 'Freya', '2025-04-09', 30, 0), (4, 3, 'Elsa', '2024-04-01', 40, 1), (5, 3, 'Freya', '2026-05-05', 50, 1);
 """
 
 
@@ -45,6 +45,7 @@ def ferries() -> Catalog:
             column("ferry", ColumnKind.TEXT, "渡轮", ("Elsa", "Freya")),
             column("sailed_on", ColumnKind.DATE, "航行日期"),
             column("fare", ColumnKind.NUMBER, "票价"),
+            column("is_night", ColumnKind.BOOLEAN),
         ),
         primary_key=("crossing_id",),
         foreign_keys=(
@@ -79,6 +80,13 @@ ZAEHLEN = "去年有多少航次？"
         ((COUNT, "by ferry", "only Elsa", "what about Freya?"), [("Freya", 1)]),
         ((COUNT, "by ferry", "top 1"), [("Elsa", 2)]),
         (("total fare of crossings by island", "and the average?"), [("Big", 20.0), ("Little", 45.0)]),
+        (("How many night crossings were there?", "total fare"), [(110.0,)]),
+        (("Which harbour had the most crossings?", "and the fewest?"), [("Sandum",)]),
+        (("Which harbour had the most crossings?", "in 2026"), [("Holmen",)]),
+        ((COUNT, "per harbour"), [("Norvik", 2), ("Sandum", 1)]),
+        ((COUNT, "by ferry", "only night crossings"), [("Elsa", 1)]),
+        ((COUNT, "only on weekends"), [(1,)]),
+        ((COUNT, "only on weekends", "the same for 2024"), [(0,)]),
         ((ZAEHLEN, "再按渡轮分"), [("Elsa", 2), ("Freya", 1)]),
         ((ZAEHLEN, "再按渡轮分", "再按岛屿分"), [("Elsa", "Big", 2), ("Freya", "Big", 1)]),
         ((ZAEHLEN, "只看Sandum"), [(1,)]),
@@ -88,6 +96,11 @@ ZAEHLEN = "去年有多少航次？"
 )
 def test_a_follow_up_changes_what_was_read_last(thread: tuple[str, ...], rows: list[tuple[object, ...]]) -> None:
     assert sorted(answer(*thread)) == sorted(rows)
+
+
+@pytest.mark.parametrize("text", ["sort by fare, highest first", "highest first", "sort descending", "从高到低排序"])
+def test_groups_are_sorted_by_the_figure_that_they_have(text: str) -> None:
+    assert answer("total fare of crossings by island", text) == [("Little", 90.0), ("Big", 60.0)]
 
 
 def test_a_question_of_its_own_is_read_by_itself() -> None:

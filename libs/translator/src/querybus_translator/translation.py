@@ -122,14 +122,16 @@ def translate_in_thread(
 
 def _follows(question: str, read: QuestionRead) -> bool:
     """Whether a question speaks of what was read before: by its first words, or as it asks for nothing and names no table."""
-    if follow_up(question).is_marked:
+    first = next((node for node in read.nodes if node.kind is not NodeKind.STOP), None)
+    if follow_up(question).is_marked or (first is not None and first.op in (Op.EACH, Op.BY)):
         return True
     asks = any(node.op in _ASKING for node in read.nodes)
     named = any(read.readings[0].sketch.table(place) is not None for place in range(len(read.nodes)) if read.readings)
     return not asks and not named
 
 
-_ASKING: Final = frozenset({Op.SHOW, Op.COUNT, Op.COUNT_KINDS, Op.SUM, Op.AVERAGE, Op.DETAILS, Op.ADJECTIVE_ASK})
+# "Total amount" alone is of what was spoken of; "what is the total amount?" asks anew.
+_ASKING: Final = frozenset({Op.SHOW, Op.COUNT, Op.COUNT_KINDS, Op.DETAILS, Op.ADJECTIVE_ASK})
 
 
 def last_form(earlier: Sequence[str], index: CatalogIndex, today: date) -> Form | None:

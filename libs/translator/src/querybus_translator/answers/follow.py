@@ -18,15 +18,17 @@ from typing import Final
 from querybus.text.language import detect_language
 from querybus_translator.answers.confidence import judge, weigh
 from querybus_translator.language.lexicon import Op
+from querybus_translator.language.time.words import RECURRING
 from querybus_translator.readers.conditions import read_conditions
 from querybus_translator.readers.orders import read_groups, read_orders
 from querybus_translator.readers.rankings import read_rankings
 from querybus_translator.readers.reading import Reading, hints_of
+from querybus_translator.readers.shares import flagged
 from querybus_translator.readers.targets import read_targets
 from querybus_translator.resolve import resolve
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.nodes import read_nodes
-from querybus_translator.schema.phrases import Node
+from querybus_translator.schema.phrases import Node, NodeKind
 from querybus_translator.writing.assemble import read_alternatives, read_groups_of
 from querybus_translator.writing.form import (
     Aggregate,
@@ -54,6 +56,7 @@ _FIGURES: Final = {
     Op.HIGHEST: Aggregate.MAXIMUM,
     Op.LOWEST: Aggregate.MINIMUM,
 }
+_SORTING: Final = (Op.ORDER, Op.DESCENDING, Op.ASCENDING)
 _MARKS: Final = " \t?？。.!！,，、"
 
 
@@ -121,7 +124,8 @@ def _followed(
     previous: Form, said: FollowUp, nodes: tuple[Node, ...], index: CatalogIndex, today: date, place: int
 ) -> Reading | None:
     # What is counted or added up comes first: a period is about its time.
-    figures = [target.home for target in previous.targets if target.aggregate is not None and target.home is not None]
+    measures = (*previous.targets, *(ordering.by for ordering in previous.order))
+    figures = [item.home for item in measures if item.aggregate is not None and item.home is not None]
     tables = tuple(dict.fromkeys((*figures, *tables_of(previous))))
     assignments = resolve(nodes, index, near=frozenset(tables))
     if place >= len(assignments):
@@ -130,11 +134,15 @@ def _followed(
     sketch = Sketch(nodes, assignments[place], index, today, chinese, context=tables)
     read_rankings(sketch)
     read_conditions(sketch)
-    read_orders(sketch)
+    if not all(node.kind in (NodeKind.STOP, NodeKind.MARK) or node.op in _SORTING for node in nodes):
+        # "Highest first" alone names no column to be found; it sorts by what there is.
+        read_orders(sketch)
     read_groups(sketch)
+    _read_flags(sketch)
     read_targets(sketch)
+    grouped = {other for other, group in sketch.groups if isinstance(group, int)}
     for other in range(len(nodes)):
-        if sketch.table(other) in tables:
+        if sketch.table(other) in tables or other in grouped:
             sketch.take(other)
     form = _changed(previous, sketch, adds=said.adds)
     if form is None or form.is_idle or _says_nothing(sketch):
@@ -149,6 +157,14 @@ def _followed(
     # What is asked for and of which table was said before.
     facts = {**judgement.facts, "targets_implied": 0.0, "no_table_named": 0.0, "rival_close": 0.0, "is_alone": 1.0}
     return Reading(form, written, sketch, judgement, judgement.rule, facts, weigh(judgement, facts))
+
+
+def _read_flags(sketch: Sketch) -> None:
+    """ "Only emergencies": what says yes or no of rows narrows them, it is nothing to show."""
+    for place in range(len(sketch.nodes)):
+        column = sketch.column(place)
+        if column is not None and sketch.is_free(place) and sketch.is_flag(column):
+            flagged(sketch, place, column)
 
 
 def _says_nothing(sketch: Sketch) -> bool:
@@ -186,8 +202,9 @@ def _changed(previous: Form, sketch: Sketch, *, adds: bool) -> Form | None:
 
 
 def _count(form: Form) -> Measure:
-    """The figure of each group: the one that is asked for, else a count of rows."""
-    figures = [target for target in form.targets if target.aggregate is not None]
+    """The figure of each group: the one that is asked for or that ranks, else a count of rows."""
+    ranking = (ordering.by for ordering in form.order)
+    figures = [measure for measure in (*form.targets, *ranking) if measure.aggregate is not None]
     return figures[0] if figures else Measure(aggregate=Aggregate.COUNT, table=_head(form))
 
 
@@ -275,7 +292,9 @@ def _where(old: tuple[Condition, ...], new: Sequence[Condition], sketch: Sketch)
 
 
 def _is_time(column: ColumnRef, sketch: Sketch) -> bool:
-    return sketch.kind(column) in TEMPORAL or column in sketch.time_columns(column.table)
+    return column.part not in RECURRING and (
+        sketch.kind(column) in TEMPORAL or column in sketch.time_columns(column.table)
+    )
 
 
 def _is_negative(condition: Condition) -> bool:
@@ -294,11 +313,26 @@ def _moved(condition: Condition, column: ColumnRef, target: ColumnRef) -> Condit
     return condition
 
 
+def _sorted_by(form: Form, by: Measure, sketch: Sketch) -> Measure:
+    """Return what groups are sorted by: the figure of them that is made of the column, for a column has many values there."""
+    if by.aggregate is Aggregate.COUNT:
+        return _count(form)
+    if by.aggregate is not None or not form.group or by.column in form.group:
+        return by
+    own = [target for target in form.targets if target.aggregate is not None and target.column == by.column]
+    sketch.doubts += 0.0 if own else 1.0
+    return own[0] if own else by
+
+
 def _ordered(form: Form, sketch: Sketch) -> Form:
-    order = tuple(
-        Ordering(_count(form) if ordering.by.aggregate is Aggregate.COUNT else ordering.by, ordering.descending)
-        for ordering in sketch.orderings
-    )
+    bare = sketch.free_places(*_SORTING)
+    figures = [target for target in form.targets if target.aggregate is not None]
+    if bare and form.group and len(figures) == 1 and not sketch.orderings and not sketch.rankings:
+        # "Highest first", 从高到低排序: by the one figure that there is.
+        sketch.take(*bare)
+        is_up = any(sketch.op(place) is Op.ASCENDING for place in bare)
+        sketch.orderings = [Ordering(figures[0], descending=not is_up)]
+    order = tuple(Ordering(_sorted_by(form, ordering.by, sketch), ordering.descending) for ordering in sketch.orderings)
     if order:
         form = replace(form, order=order)
     for ranking in sketch.rankings[:1]:
