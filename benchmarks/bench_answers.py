@@ -95,14 +95,14 @@ def _cell(cell: Any, names: Mapping[str, str]) -> Any:
 
 
 # References number the weekdays from Sunday, as SQLite does.
-_WEEKDAYS: Final = {
+WEEKDAYS: Final = {
     name: str((day + 1) % 7) for day in range(7) for name in (day_name[day], f"星期{'一二三四五六日'[day]}")
 }
 
 
 def names_of(database: sqlite3.Connection) -> dict[str, str]:
     """Return Chinese names with their English ones, where a table has both, and the weekdays with their numbers."""
-    made = dict(_WEEKDAYS)
+    made = dict(WEEKDAYS)
     for (table,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
         columns = {row[1] for row in database.execute(f'PRAGMA table_info("{table}")')}
         if {"name", "name_zh"} <= columns:

@@ -44,7 +44,7 @@ from querybus_translator.writing.form import (
     columns_of,
     tables_of,
 )
-from querybus_translator.writing.sketch import TEMPORAL, Sketch
+from querybus_translator.writing.sketch import TEMPORAL, Ranking, Sketch
 from querybus_translator.writing.write import write
 
 FOLLOW_UP_LENGTH_MAX: Final = 80
@@ -56,6 +56,8 @@ _FIGURES: Final = {
     Op.HIGHEST: Aggregate.MAXIMUM,
     Op.LOWEST: Aggregate.MINIMUM,
 }
+_FIRST: Final = frozenset({"first", "the first"})
+_ENDS: Final = (Op.HIGHEST, Op.LOWEST)
 _SORTING: Final = (Op.ORDER, Op.DESCENDING, Op.ASCENDING)
 _MARKS: Final = " \t?？。.!！,，、"
 
@@ -132,7 +134,15 @@ def _followed(
         return None
     chinese = detect_language(said.text) == "zh"
     sketch = Sketch(nodes, assignments[place], index, today, chinese, context=tables)
+    said_words = [place for place, node in enumerate(nodes) if node.kind not in (NodeKind.STOP, NodeKind.MARK)]
+    if previous.order and len(said_words) == 1 and nodes[said_words[0]].text.lower() in _FIRST:
+        # "Just the first one" of what is sorted, and not the earliest.
+        sketch.take(*said_words)
+        sketch.limit = 1
     read_rankings(sketch)
+    if sketch.rankings and all(ranking.by is None or ranking.by.column is None for ranking in sketch.rankings):
+        # By what the most is meant is what was spoken of.
+        sketch.doubts = 0.0
     read_conditions(sketch)
     if not all(node.kind in (NodeKind.STOP, NodeKind.MARK) or node.op in _SORTING for node in nodes):
         # "Highest first" alone names no column to be found; it sorts by what there is.
@@ -260,6 +270,15 @@ def _refigured(form: Form, sketch: Sketch) -> Form:
     places = [place for place in range(len(sketch.nodes)) if sketch.op(place) in _FIGURES and sketch.is_free(place)]
     if len(places) != 1:
         return form
+    if (
+        form.group
+        and sketch.op(places[0]) in _ENDS
+        and any(node.op is Op.SHOW or "哪" in node.text for node in sketch.nodes)
+    ):
+        # 最高的是哪家？: which of the groups, by the figure that they have.
+        sketch.take(*places, *sketch.free_places(Op.SHOW, Op.EQUAL))
+        sketch.rankings.append(Ranking(places[0], None, sketch.op(places[0]) is Op.HIGHEST, 1))
+        return form
     figure = _FIGURES[sketch.op(places[0]) or Op.SUM]
     if not any(target.aggregate is not None and target.column is not None for target in form.targets):
         return form
@@ -276,7 +295,7 @@ def _refigured(form: Form, sketch: Sketch) -> Form:
 
 def _where(old: tuple[Condition, ...], new: Sequence[Condition], sketch: Sketch) -> tuple[Condition, ...]:
     kept = list(old)
-    for item in new:
+    for item in _either(new):
         condition, columns = item, _columns(item)
         times = {column for column in columns if _is_time(column, sketch)}
         if times:
@@ -289,6 +308,27 @@ def _where(old: tuple[Condition, ...], new: Sequence[Condition], sketch: Sketch)
             kept = [one for one in kept if _columns(one) != columns or _is_negative(one)]
         kept.append(condition)
     return tuple(dict.fromkeys(kept))
+
+
+def _either(new: Sequence[Condition]) -> list[Condition]:
+    """ "Only Surgery and Neurology": values of one column that are said together are alternatives."""
+    result: list[Condition] = []
+    for item in new:
+        same = next(
+            (one for one in result if _is_value(item) and _is_value(one) and _columns(one) == _columns(item)), None
+        )
+        if same is None:
+            result.append(item)
+            continue
+        known = same.conditions if isinstance(same, AnyOf) else (same,)
+        result[result.index(same)] = AnyOf((*known, item))
+    return result
+
+
+def _is_value(condition: Condition) -> bool:
+    if isinstance(condition, AnyOf):
+        return all(_is_value(item) for item in condition.conditions)
+    return isinstance(condition, Comparison) and condition.operator is Operator.EQUAL
 
 
 def _is_time(column: ColumnRef, sketch: Sketch) -> bool:
@@ -335,9 +375,12 @@ def _ordered(form: Form, sketch: Sketch) -> Form:
     order = tuple(Ordering(_sorted_by(form, ordering.by, sketch), ordering.descending) for ordering in sketch.orderings)
     if order:
         form = replace(form, order=order)
+    has_number = any(node.number is not None for node in sketch.nodes)
     for ranking in sketch.rankings[:1]:
         by = ranking.by if ranking.by is not None and ranking.by.column is not None else _count(form)
-        form = replace(form, order=(Ordering(by, ranking.descending),), limit=ranking.count)
+        # "The ten oldest", "and the youngest?": as many as before, where no number is said.
+        limit = ranking.count if has_number or form.limit is None else form.limit
+        form = replace(form, order=(Ordering(_sorted_by(form, by, sketch), ranking.descending),), limit=limit)
     if sketch.limit is not None:
         figures = [target for target in form.targets if target.aggregate is not None]
         if not form.order and form.group and figures:

@@ -1,0 +1,85 @@
+"""Measures what the built-in translator makes of follow-ups: threads of three or four turns, each judged by reference SQL.
+
+A turn counts where the turn before it was right: nobody goes on from a wrong answer. The threads are ours, over the plain
+databases that `plain_databases.py` writes; the day is fixed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sqlite3
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import Final
+
+from benchmarks.bench_answers import WEEKDAYS, is_right
+from benchmarks.bench_translator import run
+from benchmarks.plain_databases import write_clinic, write_theatre
+from querybus_cli.local.demo_database import FIXED_TODAY
+from querybus_executor.engines.sqlite.introspect import open_sqlite_catalog
+from querybus_translator import Translated, translate_in_thread
+
+THREADS: Final = Path(__file__).with_name("questions") / "threads.txt"
+RIGHT_SHARE_MIN: Final = 50.0
+"""Of the turns that follow a right one, in percent."""
+
+
+def threads() -> list[tuple[str, list[tuple[str, str]]]]:
+    """Return each thread: its database, and its turns with their reference SQL."""
+    text = "\n".join(line for line in THREADS.read_text(encoding="utf-8").splitlines() if not line.startswith("#"))
+    found: list[tuple[str, list[tuple[str, str]]]] = []
+    for block in text.strip().split("\n\n"):
+        database, *lines = block.strip().splitlines()
+        turns = [line.partition(" | ") for line in lines]
+        found.append((database, [(words, gold) for words, _, gold in turns]))
+    return found
+
+
+def main() -> int:
+    """Print what became of the turns; 1 where too few that follow a right one are right."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--show", action="store_true", help="print each turn that was not right")
+    given = parser.parse_args()
+    counts: dict[str, Counter[str]] = {
+        "first turns": Counter(),
+        "follow-ups, en": Counter(),
+        "follow-ups, zh": Counter(),
+    }
+    with tempfile.TemporaryDirectory(prefix="querybus-followups-") as folder:
+        files = {name: Path(folder) / f"{name}.sqlite" for name in ("clinic", "theatre")}
+        write_clinic(files["clinic"])
+        write_theatre(files["theatre"])
+        catalogs = {name: open_sqlite_catalog(file) for name, file in files.items()}
+        for database, turns in threads():
+            words = [said for said, _ in turns]
+            language = "en" if "".join(words).isascii() else "zh"
+            for place, (said, gold) in enumerate(turns):
+                read = translate_in_thread(said, words[:place], catalogs[database], today=FIXED_TODAY)
+                rows = run(files[database], read.sql) if isinstance(read, Translated) else []
+                with sqlite3.connect(files[database]) as opened:
+                    expected = opened.execute(gold).fetchall()
+                is_read = isinstance(read, Translated) and not isinstance(rows, str)
+                right = is_read and is_right(expected, list(rows), WEEKDAYS)
+                verdict = "right" if right else "wrong" if is_read else "asked"
+                counts["first turns" if place == 0 else f"follow-ups, {language}"][verdict] += 1
+                if not right:
+                    if given.show:
+                        print(
+                            f"{verdict:6} {database:8} {' | '.join(words[: place + 1])}\n       {getattr(read, 'sql', '')}"
+                        )
+                    break
+    for name, found in counts.items():
+        print(
+            f"{name:16}{sum(found.values()):>4} asked  {found['right']:>3} right  {found['wrong']:>3} wrong  {found['asked']:>3} asked back"
+        )
+    followed = counts["follow-ups, en"] + counts["follow-ups, zh"]
+    share = 100 * followed["right"] / max(1, followed.total())
+    met = share >= RIGHT_SHARE_MIN
+    print(f"right after a right turn: {share:.1f}% (at least {RIGHT_SHARE_MIN:g}) {'met' if met else 'NOT MET'}")
+    return 0 if met else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
