@@ -57,12 +57,11 @@ def main() -> int:
             language = "en" if "".join(words).isascii() else "zh"
             for place, (said, gold) in enumerate(turns):
                 read = translate_in_thread(said, words[:place], catalogs[database], today=FIXED_TODAY)
-                rows = run(files[database], read.sql) if isinstance(read, Translated) else []
+                rows = run(files[database], read.sql) if isinstance(read, Translated) else "asked back"
                 with sqlite3.connect(files[database]) as opened:
                     expected = opened.execute(gold).fetchall()
-                is_read = isinstance(read, Translated) and not isinstance(rows, str)
-                right = is_read and is_right(expected, list(rows), WEEKDAYS)
-                verdict = "right" if right else "wrong" if is_read else "asked"
+                right = not isinstance(rows, str) and is_right(expected, rows, WEEKDAYS)
+                verdict = "right" if right else "wrong" if isinstance(read, Translated) else "asked"
                 counts["first turns" if place == 0 else f"follow-ups, {language}"][verdict] += 1
                 if not right:
                     if given.show:
