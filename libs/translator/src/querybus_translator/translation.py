@@ -122,6 +122,8 @@ def translate_in_thread(
 
 def _follows(question: str, read: QuestionRead) -> bool:
     """Whether a question speaks of what was read before: by its first words, or as it asks for nothing and names no table."""
+    if any(node.text.lower() in _SPOKEN_OF for node in read.nodes):
+        return True
     first = next((node for node in read.nodes if node.kind is not NodeKind.STOP), None)
     if follow_up(question).is_marked or (first is not None and first.op in (Op.EACH, Op.BY)):
         return True
@@ -130,6 +132,9 @@ def _follows(question: str, read: QuestionRead) -> bool:
     return not asks and not named
 
 
+_SPOKEN_OF: Final = frozenset(
+    {"their", "its", "them", "those", "these", "they", "其", "它们", "他们", "她们", "这些", "那些"}
+)
 # "Total amount" alone is of what was spoken of; "what is the total amount?" asks anew.
 _ASKING: Final = frozenset({Op.SHOW, Op.COUNT, Op.COUNT_KINDS, Op.DETAILS, Op.ADJECTIVE_ASK})
 

@@ -150,6 +150,10 @@ def _followed(
     read_groups(sketch)
     _read_flags(sketch)
     read_targets(sketch)
+    if previous.group and not sketch.groups and not sketch.conditions and _names_groups(sketch):
+        # "By genre", then "author instead": the groups are others.
+        sketch.groups = [(other, column) for other, measure in sketch.targets if (column := measure.column) is not None]
+        sketch.targets = []
     grouped = {other for other, group in sketch.groups if isinstance(group, int)}
     for other in range(len(nodes)):
         if sketch.table(other) in tables or other in grouped:
@@ -175,6 +179,14 @@ def _read_flags(sketch: Sketch) -> None:
         column = sketch.column(place)
         if column is not None and sketch.is_free(place) and sketch.is_flag(column):
             flagged(sketch, place, column)
+
+
+def _names_groups(sketch: Sketch) -> bool:
+    """Whether nothing but columns is asked for that groups can be made by."""
+    plain = [measure.column for _, measure in sketch.targets if measure.aggregate is None]
+    return 0 < len(plain) == len(sketch.targets) and not any(
+        column is None or sketch.is_numeric(column) or sketch.kind(column) in TEMPORAL for column in plain
+    )
 
 
 def _says_nothing(sketch: Sketch) -> bool:

@@ -204,6 +204,9 @@ def _named_month(tokens: Sequence[Token], start: int, today: date) -> tuple[int,
         if not start or tokens[start - 1].norm not in _BEFORE_DAY:
             return None
         return _day(start + 2, _year_beside(tokens, start) or _last_year_with(month, today), month, day)
+    if len(tokens) == 1:
+        # "What about June?": what is asked instead.
+        return 1, _of_month(_last_year_with(month, today), month)
     if start and tokens[start - 1].norm in _RANGE_LEADS and any(token.norm in _RANGE_LEADS for token in rest):
         return start + 1, _of_month(_year_beside(tokens, start) or _last_year_with(month, today), month)
     if start > 1 and tokens[start - 1].norm in {"to", "until", "and"} and tokens[start - 2].norm in known.months:
