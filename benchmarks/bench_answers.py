@@ -15,7 +15,6 @@ import re
 import sqlite3
 import sys
 import tempfile
-from calendar import day_name
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ from querybus.bus.client import BusClient
 from querybus_cli.commands.ask import ask
 from querybus_cli.local.demo_database import FIXED_TODAY, demo_connection, write_demo
 from querybus_cli.local.local_stack import Stack, StackPlan
+from querybus_translator.language.time.words import WEEKDAYS
 
 QUESTIONS: Final = Path(__file__).with_name("data") / "answers" / "questions.txt"
 LANGUAGES: Final = ("en", "zh")
@@ -95,14 +95,12 @@ def _cell(cell: Any, names: Mapping[str, str]) -> Any:
 
 
 # References number the weekdays from Sunday, as SQLite does.
-WEEKDAYS: Final = {
-    name: str((day + 1) % 7) for day in range(7) for name in (day_name[day], f"星期{'一二三四五六日'[day]}")
-}
+DAY_NUMBERS: Final = {name: str((day + 1) % 7) for names in WEEKDAYS.values() for day, name in enumerate(names)}
 
 
 def names_of(database: sqlite3.Connection) -> dict[str, str]:
     """Return Chinese names with their English ones, where a table has both, and the weekdays with their numbers."""
-    made = dict(WEEKDAYS)
+    made = dict(DAY_NUMBERS)
     for (table,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
         columns = {row[1] for row in database.execute(f'PRAGMA table_info("{table}")')}
         if {"name", "name_zh"} <= columns:

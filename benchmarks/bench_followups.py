@@ -14,7 +14,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Final
 
-from benchmarks.bench_answers import WEEKDAYS, is_right
+from benchmarks.bench_answers import DAY_NUMBERS, is_right
 from benchmarks.bench_translator import run
 from benchmarks.plain_databases import write_clinic, write_theatre
 from querybus_cli.local.demo_database import FIXED_TODAY
@@ -60,7 +60,7 @@ def main() -> int:
                 rows = run(files[database], read.sql) if isinstance(read, Translated) else "asked back"
                 with sqlite3.connect(files[database]) as opened:
                     expected = opened.execute(gold).fetchall()
-                right = not isinstance(rows, str) and is_right(expected, rows, WEEKDAYS)
+                right = not isinstance(rows, str) and is_right(expected, rows, DAY_NUMBERS)
                 verdict = "right" if right else "wrong" if isinstance(read, Translated) else "asked"
                 counts["first turns" if place == 0 else f"follow-ups, {language}"][verdict] += 1
                 if not right:

@@ -24,7 +24,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, cast
 
-from fit_translator import Example, fit, separation
+from fit_translator import Example, fit, separation, share_of
 from mutators import CLASSES, LOSSY, mutants
 
 from querybus.core.catalog import Catalog, Dialect
@@ -215,8 +215,8 @@ def apart(tried: Sequence[tuple[Tried, str]]) -> dict[str, dict[str, float]]:
             if database == left_out:
                 total = weights["constant"] + weights["doubt"] * doubt
                 rows = sum(ROW_WEIGHTS[fact] for fact in item.facts)
-                stated["by its doubt"].append((1 / (1 + math.exp(-total)), item.right))
-                stated["and by its rows"].append((1 / (1 + math.exp(-total - rows)), item.right))
+                stated["by its doubt"].append((share_of(total), item.right))
+                stated["and by its rows"].append((share_of(total + rows), item.right))
     return {
         name: dict(zip(("error", "area"), (round(figure, 3) for figure in separation(found)), strict=True))
         for name, found in stated.items()

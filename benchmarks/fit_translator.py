@@ -32,11 +32,12 @@ from querybus_translator.readers.reading import Reading, read  # noqa: E402
 from querybus_translator.schema.index import index_of  # noqa: E402
 from querybus_translator.schema.nodes import read_nodes  # noqa: E402
 from querybus_translator.schema.phrases import NodeKind  # noqa: E402
-from querybus_translator.translation import CONFIDENCE_MIN  # noqa: E402
+from querybus_translator.translation import CONFIDENCE_MIN, is_sure  # noqa: E402
 
 PENALTY = 3.0
 PENALTY_OF_ROWS = 1.0
 FOLDS = 5
+BINS = 6
 SPOILT_WEIGHT = 0.1
 _TAILS = (
     " that are {}",
@@ -131,7 +132,7 @@ def fit(found: Sequence[Example], *, rounds: int = 15, penalty: float = PENALTY)
         for place in range(size):
             bend[place][place] = penalty if place else 1e-6
         for values, right, heft in rows:
-            chance = _chance(sum(weights[place] * value for place, value in values))
+            chance = share_of(sum(weights[place] * value for place, value in values))
             for place, value in values:
                 slope[place] += heft * (right - chance) * value
                 share = heft * chance * (1 - chance) * value
@@ -145,8 +146,9 @@ def fit(found: Sequence[Example], *, rounds: int = 15, penalty: float = PENALTY)
     return {name: round(weight, 3) for name, weight in zip(names, weights, strict=True)}
 
 
-def _chance(total: float) -> float:
-    return 1 / (1 + math.exp(-max(-30.0, min(30.0, total))))
+def share_of(log_odds: float) -> float:
+    """Return the share that log odds stand for."""
+    return 1 / (1 + math.exp(-max(-30.0, min(30.0, log_odds))))
 
 
 def solve(matrix: Sequence[Sequence[float]], right: Sequence[float]) -> list[float]:
@@ -171,7 +173,7 @@ def judged_apart(found: Sequence[Example]) -> list[tuple[float, Example]]:
         left_out = set(databases[fold::FOLDS])
         weights = fit([item for item in found if item.database not in left_out])
         judged += [
-            (_chance(weights["constant"] + sum(weights.get(n, 0.0) * v for n, v in item.facts.items())), item)
+            (share_of(weights["constant"] + sum(weights.get(n, 0.0) * v for n, v in item.facts.items())), item)
             for item in found
             if item.database in left_out
         ]
@@ -193,23 +195,24 @@ def report(judged: Sequence[tuple[float, Example]], questions: int) -> None:
 
 
 @dataclass(frozen=True)
-class Answered:
-    """A reading that is answered with: its raw confidence, whether it is right, and what is to be said of its rows."""
+class Judged:
+    """A question's best reading: its raw confidence, whether it is right, what is to be said of its rows, and whether it is given."""
 
     confidence: float
     right: bool
     facts: tuple[str, ...]
+    is_answer: bool
 
     def calibrated(self, fitted: Mapping[str, float], *, with_rows: bool) -> float:
         """Return the confidence that is stated."""
         total = fitted["intercept"] + fitted["slope"] * math.log(self.confidence / (1 - self.confidence))
-        return _chance(total + sum(fitted[fact] for fact in self.facts if with_rows))
+        return share_of(total + sum(fitted[fact] for fact in self.facts if with_rows))
 
 
-def answered(data: Path, rows: Sequence[dict[str, str]], folder: str) -> list[Answered]:
-    """Return every reading that is answered with."""
+def best_readings(data: Path, rows: Sequence[dict[str, str]], folder: str) -> list[Judged]:
+    """Return the best reading of every question that has one."""
     catalogs: dict[str, Catalog] = {}
-    found: list[Answered] = []
+    found: list[Judged] = []
     for row in rows:
         path = data / folder / f"{row['db_id']}.sqlite"
         catalog = (
@@ -218,14 +221,16 @@ def answered(data: Path, rows: Sequence[dict[str, str]], folder: str) -> list[An
             else catalogs[row["db_id"]]
         )
         best = _best(row["question"], catalog)
-        if best is not None and best.confidence >= CONFIDENCE_MIN and not best.is_open:
+        if best is not None:
             got = run(path, best.written.sql)
             right = compared(run(path, row["gold"]), got, ordered=is_ordered(row["gold"]))[1]
-            found.append(Answered(best.confidence, right, () if isinstance(got, str) else facts_of_rows(got)))
+            found.append(
+                Judged(best.confidence, right, () if isinstance(got, str) else facts_of_rows(got), is_sure(best))
+            )
     return found
 
 
-def calibration(found: Sequence[Answered]) -> dict[str, float]:
+def calibration(found: Sequence[Judged]) -> dict[str, float]:
     """Return what turns a confidence's log odds into those of a share, and what facts of the rows add to them."""
     examples = [
         Example(
@@ -249,18 +254,34 @@ def separation(found: Sequence[tuple[float, bool]]) -> tuple[float, float]:
     return error, pairs / (len(right) * len(wrong))
 
 
+def show_bins(stated: Sequence[tuple[float, bool]]) -> None:
+    """Print what was stated beside what was right, in BINS of equal size; `stated` is in order."""
+    size = max(1, math.ceil(len(stated) / BINS))
+    for start in range(0, len(stated), size):
+        part = stated[start : start + size]
+        said, right = sum(chance for chance, _ in part) / len(part), sum(right for _, right in part) / len(part)
+        print(
+            f"  stated {said:.2f} {'#' * round(40 * said):40} right {right:.2f} {'#' * round(40 * right):40} of {len(part)}"
+        )
+
+
 def report_calibration(data: Path) -> dict[str, float]:
     """Fit on the databases that the weights were not fitted on, and print what it does on the dev questions."""
     train = json.loads((data / "questions_train.json").read_text(encoding="utf-8"))
-    held = answered(data, [row for row in train if is_held_out(row["db_id"])], "train_databases")
-    fitted = {**dict.fromkeys(ROW_WEIGHTS, 0.0), **calibration(held)}
-    dev = answered(data, json.loads((data / "questions_dev.json").read_text(encoding="utf-8")), "databases")
-    for name, found in (("held", held), ("dev", dev)):
+    dev_rows = json.loads((data / "questions_dev.json").read_text(encoding="utf-8"))
+    parts = {
+        "held": best_readings(data, [row for row in train if is_held_out(row["db_id"])], "train_databases"),
+        "dev": best_readings(data, dev_rows, "databases"),
+    }
+    fitted = {**dict.fromkeys(ROW_WEIGHTS, 0.0), **calibration([item for item in parts["held"] if item.is_answer])}
+    for name, found in parts.items():
+        answered = [item for item in found if item.is_answer]
+        print(f"{name:5} {len(found):5} readings: area {separation([(i.confidence, i.right) for i in found])[1]:.3f}")
         for beside, with_rows in (("", False), (", rows looked at", True)):
-            error, area = separation([(item.calibrated(fitted, with_rows=with_rows), item.right) for item in found])
-            print(
-                f"{name:5} {len(found):5} answered{beside}: calibration error {error:.3f}, area under the curve {area:.3f}"
-            )
+            stated = sorted((item.calibrated(fitted, with_rows=with_rows), item.right) for item in answered)
+            error, area = separation(stated)
+            print(f"{name:5} {len(answered):5} answered{beside}: calibration error {error:.3f}, area {area:.3f}")
+        show_bins(stated)
     return fitted
 
 

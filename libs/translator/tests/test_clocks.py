@@ -58,6 +58,12 @@ def test_figures_are_no_times(written: str) -> None:
     assert read_clock(tokenize(written), 0) is None
 
 
+def test_a_word_with_the_sign_of_an_hour_is_not_cut() -> None:
+    read = translate("有多少个景点？", catalog("sailed_on", ColumnKind.DATE), today=TODAY)
+    assert isinstance(read, NotRead)
+    assert read.about == "景点"
+
+
 @pytest.mark.parametrize("stored", [("19:59", "20:00", "20:01"), ("19:59:59", "20:00:00", "20:00:01")])
 @pytest.mark.parametrize(
     ("question", "number"),

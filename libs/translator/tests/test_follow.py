@@ -110,6 +110,10 @@ def test_groups_are_sorted_by_the_figure_that_they_have(text: str) -> None:
     assert answer("total fare of crossings by island", text) == [("Little", 90.0), ("Big", 60.0)]
 
 
+def test_days_of_the_week_keep_their_order_in_a_follow_up() -> None:
+    assert answer(COUNT, "by weekday") == [("Tuesday", 1), ("Wednesday", 1), ("Saturday", 1)]
+
+
 def test_a_question_of_its_own_is_read_by_itself() -> None:
     assert answer(COUNT, "only Norvik", "How many harbours are there?") == [(3,)]
 

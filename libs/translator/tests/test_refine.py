@@ -130,6 +130,15 @@ def test_the_unit_of_time_changes_in_every_dialect(dialect: Dialect) -> None:
     assert aimed(tree.args["order"].expressions[0].this, tree) == tree.expressions[0].this
 
 
+def test_days_of_the_week_that_become_months_are_sorted_by_months() -> None:
+    weekday = "CAST(STRFTIME('%w', ordered_at) AS INTEGER)"
+    named = f"CASE {weekday} WHEN 0 THEN 'Sunday' ELSE 'another day' END"
+    sql = f"SELECT {named} AS weekday, COUNT(*) FROM orders GROUP BY {named} ORDER BY MIN({weekday})"
+    made = changed(sql, unit="month")
+    assert "%w" not in made
+    assert made.endswith("ORDER BY DATE(ordered_at, 'start of month')")
+
+
 def test_a_group_is_added_by_its_label_from_the_table_or_from_what_it_refers_to() -> None:
     count = "SELECT COUNT(*) AS n FROM orders WHERE status = 'paid'"
     assert changed(count, by="status") == (

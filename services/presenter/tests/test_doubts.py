@@ -219,6 +219,8 @@ def test_a_reader_is_asked_to_look_and_the_answer_is_no_longer_sure() -> None:
     answer = render(envelope, catalog, load_texts()["en", "business"]).body.answer
     assert any("whole numbers are divided" in note for note in answer.notes)
     assert answer.confidence == 0.4
+    # The doubt says what to check; that the reading may be another is not said beside it.
+    assert "not certain" not in answer.explanation
 
 
 SHARED = Path(os.environ.get("QUERYBUS_DATA", Path(__file__).parents[4] / "shared" / "data")) / "spider"

@@ -141,10 +141,21 @@ class _Edit:
                 continue
             written = found[1] if found is not None else cut
             new = truncated(written.copy(), Grain(unit), self._catalog.dialect, Calendar())
+            self._sort_by_unit(written, new)
             # The column is called after the unit, not after the old one.
             self._replace_shown(cut, new, unit)
             return
         raise CannotRefineError(unit, "nothing is shown by a date")
+
+    def _sort_by_unit(self, written: exp.Expr, new: exp.Expr) -> None:
+        """Days of the week are sorted by their numbers, which say nothing of another unit: what sorts by such sorts by the unit."""
+        order: exp.Expr | None = self._select.args.get("order")
+        for node in list(order.expressions) if order is not None else ():
+            inner = node.this if isinstance(node, exp.Ordered) else node
+            if isinstance(inner, exp.Min) and any(
+                cut is not None and cut[1] == written for cut in map(unit_of, inner.walk())
+            ):
+                inner.replace(new.copy())
 
     def _replace_shown(self, old: exp.Expr, new: exp.Expr, name: str) -> None:
         was = old.copy()

@@ -19,7 +19,7 @@ from querybus.core.messages import Link, Trigger
 from querybus.text.language import detect_language
 from querybus_translator.answers.clarify import choice_of
 from querybus_translator.answers.confidence import calibrated
-from querybus_translator.answers.follow import follow, follow_up
+from querybus_translator.answers.follow import follow, follow_up, refers_back
 from querybus_translator.answers.near import near_questions
 from querybus_translator.answers.options import OPTIONS_MAX, suggest
 from querybus_translator.language.courtesy import without_courtesy
@@ -122,19 +122,14 @@ def translate_in_thread(
 
 def _follows(question: str, read: QuestionRead) -> bool:
     """Whether a question speaks of what was read before: by its first words, or as it asks for nothing and names no table."""
-    if any(node.text.lower() in _SPOKEN_OF for node in read.nodes):
-        return True
     first = next((node for node in read.nodes if node.kind is not NodeKind.STOP), None)
-    if follow_up(question).is_marked or (first is not None and first.op in (Op.EACH, Op.BY)):
+    if follow_up(question).is_marked or refers_back(read.nodes) or (first is not None and first.op in (Op.EACH, Op.BY)):
         return True
     asks = any(node.op in _ASKING for node in read.nodes)
     named = any(read.readings[0].sketch.table(place) is not None for place in range(len(read.nodes)) if read.readings)
     return not asks and not named
 
 
-_SPOKEN_OF: Final = frozenset(
-    {"their", "its", "them", "those", "these", "they", "其", "它们", "他们", "她们", "这些", "那些"}
-)
 # "Total amount" alone is of what was spoken of; "what is the total amount?" asks anew.
 _ASKING: Final = frozenset({Op.SHOW, Op.COUNT, Op.COUNT_KINDS, Op.DETAILS, Op.ADJECTIVE_ASK})
 

@@ -29,14 +29,16 @@ _ODDS_BOUND: Final = 0.999
 
 def confidence_of(envelope: Envelope[Concluded], doubtful: Sequence[Doubt]) -> float | None:
     """Return how sure an answer is, 0..1; of a model's, what a second draft says of it; None where nothing is known."""
-    analysis = envelope.body.analysis
-    confidence = analysis.confidence
-    if confidence is None and analysis.agreement is not None:
-        confidence = _AGREED_CONFIDENCE.get(analysis.agreement)
-    if confidence is None:
-        return None
-    confidence = _beside_rows(confidence, _facts(envelope))
-    return min(confidence, DOUBTFUL_CONFIDENCE) if doubtful else confidence
+    confidence, agreement = stated(envelope), envelope.body.analysis.agreement
+    if confidence is None and agreement is not None:
+        confidence = _AGREED_CONFIDENCE.get(agreement)
+    return min(confidence, DOUBTFUL_CONFIDENCE) if doubtful and confidence is not None else confidence
+
+
+def stated(envelope: Envelope[Concluded]) -> float | None:
+    """Return how sure the statement's author is, beside the rows that it gives; None of a model's."""
+    confidence = envelope.body.analysis.confidence
+    return None if confidence is None else _beside_rows(confidence, _facts(envelope))
 
 
 def repeats_rows(envelope: Envelope[Concluded]) -> bool:

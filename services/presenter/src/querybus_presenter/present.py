@@ -162,7 +162,6 @@ class _Context:
             (self._or_none("doubts", lambda: self._doubts(self._draft_tree(), result)) or ()) if is_reported else ()
         )
         clarification = body.clarification
-        confidence = confidence_of(self.envelope, doubtful)
         answer = Answer(
             outcome=body.outcome,
             language=self.texts.language,
@@ -185,8 +184,8 @@ class _Context:
             chart=drawn.spec if drawn else None,
             notes=(*self._notes(result, doubtful), *(drawn.notes if drawn else ())),
             mended=self._repaired(),
-            confidence=confidence if is_answer else None,
-            explanation=self._explanation(read_as, confidence) if is_explained else "",
+            confidence=confidence_of(self.envelope, doubtful) if is_answer else None,
+            explanation=self._explanation(read_as) if is_explained else "",
             reading=read_as,
         )
         # The rows were checked when the conclusion was read; checking them again costs more than wording them.
@@ -397,8 +396,8 @@ class _Context:
         parts = (read_as.text, *(item.text for item in read_as.filters), *read_as.measures, *read_as.entities)
         return None if any(leaks(part, self.catalog, self.texts.language, said=said) for part in parts) else read_as
 
-    def _explanation(self, read_as: Reading | None, confidence: float | None) -> str:
-        said = assurance(self.envelope, self.texts, confidence)
+    def _explanation(self, read_as: Reading | None) -> str:
+        said = assurance(self.envelope, self.texts)
         return ("" if self.texts.language == "zh" else " ").join((*((read_as.text,) if read_as else ()), *said))
 
     def _repaired(self) -> tuple[str, ...]:

@@ -44,6 +44,7 @@ from querybus_translator.writing.form import (
     columns_of,
     tables_of,
 )
+from querybus_translator.writing.group_order import order_of_groups
 from querybus_translator.writing.sketch import TEMPORAL, Ranking, Sketch
 from querybus_translator.writing.write import write
 
@@ -109,6 +110,11 @@ def _opens(text: str, word: str) -> bool:
 def _ends(text: str, word: str) -> bool:
     before = text[-len(word) - 1 : -len(word)]
     return text.lower().endswith(word) and not (word.isascii() and before.isalnum())
+
+
+def refers_back(nodes: Sequence[Node]) -> bool:
+    """Return whether a question speaks of what was spoken of: its, their, those, 它们."""
+    return any(node.text.lower() in _words()["refers"] for node in nodes)
 
 
 def follow(previous: Form, text: str, index: CatalogIndex, today: date) -> Reading | None:
@@ -365,17 +371,6 @@ def _moved(condition: Condition, column: ColumnRef, target: ColumnRef) -> Condit
     return condition
 
 
-def _sorted_by(form: Form, by: Measure, sketch: Sketch) -> Measure:
-    """Return what groups are sorted by: the figure of them that is made of the column, for a column has many values there."""
-    if by.aggregate is Aggregate.COUNT:
-        return _count(form)
-    if by.aggregate is not None or not form.group or by.column in form.group:
-        return by
-    own = [target for target in form.targets if target.aggregate is not None and target.column == by.column]
-    sketch.doubts += 0.0 if own else 1.0
-    return own[0] if own else by
-
-
 def _ordered(form: Form, sketch: Sketch) -> Form:
     bare = sketch.free_places(*_SORTING)
     figures = [target for target in form.targets if target.aggregate is not None]
@@ -384,15 +379,20 @@ def _ordered(form: Form, sketch: Sketch) -> Form:
         sketch.take(*bare)
         is_up = any(sketch.op(place) is Op.ASCENDING for place in bare)
         sketch.orderings = [Ordering(figures[0], descending=not is_up)]
-    order = tuple(Ordering(_sorted_by(form, ordering.by, sketch), ordering.descending) for ordering in sketch.orderings)
-    if order:
-        form = replace(form, order=order)
+    asked = [
+        replace(ordering, by=_count(form)) if ordering.by.aggregate is Aggregate.COUNT else ordering
+        for ordering in sketch.orderings
+    ]
+    order = order_of_groups(sketch, asked, list(form.group), figures)
+    if order and (asked or not form.order):
+        form = replace(form, order=tuple(order))
     has_number = any(node.number is not None for node in sketch.nodes)
     for ranking in sketch.rankings[:1]:
         by = ranking.by if ranking.by is not None and ranking.by.column is not None else _count(form)
         # "The ten oldest", "and the youngest?": as many as before, where no number is said.
         limit = ranking.count if has_number or form.limit is None else form.limit
-        form = replace(form, order=(Ordering(_sorted_by(form, by, sketch), ranking.descending),), limit=limit)
+        order = order_of_groups(sketch, [Ordering(by, ranking.descending)], list(form.group), figures)
+        form = replace(form, order=tuple(order), limit=limit)
     if sketch.limit is not None:
         figures = [target for target in form.targets if target.aggregate is not None]
         if not form.order and form.group and figures:

@@ -7,8 +7,7 @@ does not know, or a file that is missing, ends the start with its name: a mistak
 from __future__ import annotations
 
 import datetime as dt
-from calendar import day_name
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, get_args
@@ -19,6 +18,7 @@ from querybus_generator.prompts.general_examples import EXAMPLE_QUESTIONS
 from querybus_generator.prompts.question import PromptTexts, Spoken, render_question
 from querybus_generator.prompts.template import fill
 from querybus_generator.steps.classify import ChatTopic
+from querybus_translator.language.time.words import WEEKDAYS
 
 OWN_DIRECTORY: Final = Path(__file__).parent / "markdown"
 LANGUAGES: Final[tuple[Language, ...]] = ("en", "zh")
@@ -58,12 +58,6 @@ class Texts:
     def topic(self, name: ChatTopic) -> str:
         """Return the text for a chat topic."""
         return getattr(self, name)
-
-
-WEEKDAYS: Final[Mapping[Language, Sequence[str]]] = {
-    "en": tuple(day_name),
-    "zh": tuple(f"星期{day}" for day in "一二三四五六日"),
-}
 
 
 SPANS: Final[Mapping[Language, str]] = {

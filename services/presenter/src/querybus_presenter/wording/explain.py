@@ -12,14 +12,14 @@ from querybus.core.messages import Concluded, Origin
 from querybus.sql.conditions.scope import scope_of
 from querybus.text.disclosure import is_plain_word
 from querybus.text.labels import table_label
-from querybus_presenter.confidence import repeats_rows
+from querybus_presenter.confidence import repeats_rows, stated
 from querybus_presenter.wording.texts import Texts
 
 SURE_MIN: Final = 0.6
 """Below this confidence a reader is asked to look twice; the figure itself is no word, it is in the answer's data."""
 
 
-def assurance(envelope: Envelope[Concluded], texts: Texts, confidence: float | None) -> tuple[str, ...]:
+def assurance(envelope: Envelope[Concluded], texts: Texts) -> tuple[str, ...]:
     """Return how the statement came about and how sure it is."""
     origins = [attempt.origin for attempt in envelope.attempts]
     analysis, rows = envelope.body.analysis, texts.explain
@@ -32,6 +32,7 @@ def assurance(envelope: Envelope[Concluded], texts: Texts, confidence: float | N
         said.append(rows["retried"])
     if analysis.example_ids or (origins and origins[-1] is Origin.VERIFIED):
         said.append(rows["verified"])
+    confidence = stated(envelope)
     if confidence is not None and confidence < SURE_MIN:
         said.append(rows["repeated" if repeats_rows(envelope) else "unsure"])
     return tuple(said)

@@ -27,6 +27,8 @@ def read_clock(tokens: Sequence[Token], start: int) -> tuple[int, str] | None:
     if hour is None:
         return None
     norms = [token.norm for token in tokens[place + 1 : place + 4]]
+    if norms[:1] == ["点半"]:
+        return _at(place + 2, hour, 30, half)
     if norms[:1] and norms[0] in _OCLOCK:
         minute = 30 if norms[1:2] == ["半"] else _number(tokens, place + 2) if norms[2:3] == ["分"] else None
         length = 2 if minute is None else 3 if minute == 30 and norms[1] == "半" else 4

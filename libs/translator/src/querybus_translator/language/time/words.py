@@ -76,7 +76,7 @@ def times() -> Times:
         read["rolling"]["zh"], read["units"]["zh"], (quarter for quarter in read["quarters"] if len(quarter) > 2)
     )
     chinese.update(read["halves"])
-    chinese.update(read["day_parts"], ("点", "点钟"))
+    chinese.update(read["day_parts"])
     chinese.update(word for word in read["days_of_weeks"] if not word.isascii())
     chinese.update(read["parts"]["zh"])
     parts = {word: Unit[name.upper()] for language in read["parts"].values() for word, name in language.items()}
