@@ -10,13 +10,14 @@ import pytest
 from querybus_gateway.lifecycle.load import BURST_MAX, BUSY_MIN, Load
 
 DEADLINE_MS = 60_000
+SHARE = 64
 
 
 class Service:
     """A queue that ends so many queries a second, first come first served; time goes in steps of 10 ms."""
 
     def __init__(self, per_second: float, own_ms: int = 200) -> None:
-        self.load, self.now, self.per_second, self.own_ms = Load(), 0, per_second, own_ms
+        self.load, self.now, self.per_second, self.own_ms = Load(SHARE), 0, per_second, own_ms
         self.waiting: deque[tuple[str, str, int]] = deque()
         self.waits: list[int] = []
         self.refused = self.accepted = 0
@@ -123,7 +124,7 @@ def test_where_nothing_ends_any_more_a_busy_tenant_is_refused_and_a_light_one_is
 
 
 def test_what_is_being_admitted_counts_as_open() -> None:
-    load = Load()
+    load = Load(SHARE)
     load.begun("acme", "alone", 1, 0)
     load.ended("acme", "alone", 0, 5)
     for number in range(1, 200):

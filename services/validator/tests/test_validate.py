@@ -25,7 +25,7 @@ from querybus.core.messages import (
     ResultColumn,
     Trigger,
 )
-from querybus.core.options import ExecutionMode, Options
+from querybus.core.options import ExecutionMode, OnExecutionFailure, Options
 from querybus.core.policy import Access, Connection, ConnectionPolicy
 from querybus.core.rpc import ExplainReply, ExplainRequest, ProbeReply, ProbeRequest
 from querybus.core.subjects import EventAddress, EventName, StageName
@@ -38,7 +38,7 @@ from querybus_validator.validate import OVERRULED_NOTE, validate
 NOW = 1_000_000
 SHOP = Catalog(
     connection="shop",
-    dialect=Dialect.SQLITE,
+    dialect=Dialect.DUCKDB,
     tables=(Table(name="customer", columns=(Column(name="id", type="INT"), Column(name="name", type="TEXT"))),),
 )
 
@@ -49,12 +49,17 @@ class Stores:
 
     catalog: Catalog | None = SHOP
     policy: ConnectionPolicy = field(default_factory=ConnectionPolicy)
+    dialect: Dialect = Dialect.DUCKDB
 
     async def read(self, connection: str) -> Catalog | None:
         return self.catalog
 
     async def get(self, name: str) -> Connection | None:
-        return Connection(name=name, dialect=Dialect.SQLITE, policy=self.policy)
+        return Connection(name=name, dialect=self.dialect, policy=self.policy)
+
+
+def in_sqlite() -> Stores:
+    return Stores(dialect=Dialect.SQLITE)
 
 
 @dataclass(frozen=True)
@@ -124,7 +129,7 @@ def draft_of(sql: str, *, operation: Operation = Operation.ASK, probe: bool = Fa
         deadline_at=NOW + 60_000,
         body=Asked(),
     )
-    draft = Draft(sql=sql, dialect=Dialect.SQLITE, origin=Origin.MODEL)
+    draft = Draft(sql=sql, dialect=Dialect.DUCKDB, origin=Origin.MODEL)
     return drafted(asked, Drafted(draft=draft, operation=operation, probe=probe, notes=("noted",)))
 
 
@@ -251,13 +256,36 @@ async def test_a_second_draft_is_checked_like_the_first_and_left_out_where_it_ma
 
 
 async def test_to_explain_is_to_run_what_asks_the_engine_for_its_plan() -> None:
-    result = await run(draft_of("SELECT name FROM customer", operation=Operation.EXPLAIN))
+    result = await run(draft_of("SELECT name FROM customer", operation=Operation.EXPLAIN), in_sqlite())
     assert isinstance(result.body, Approved)
     assert result.body.sql == "EXPLAIN QUERY PLAN SELECT name FROM customer"
     dry = await run(draft_of("SELECT name FROM customer", operation=Operation.EXPLAIN, dry_run=True))
     assert dry.body.outcome is Outcome.PREPARED
     harmful = await run(draft_of("DELETE FROM customer", operation=Operation.EXPLAIN))
     assert harmful.code is FailureCode.SAFETY
+
+
+async def test_where_running_begins_with_preparing_the_engine_is_not_asked_before() -> None:
+    engine = Engine()
+    result = await run(draft_of("SELECT name FROM customer"), in_sqlite(), engine=engine)
+    assert (result.body.checked, result.body.notes) == (("static",), ("noted",))
+    assert engine.explained == []
+
+
+@pytest.mark.parametrize(
+    ("sql", "more"),
+    [
+        ("SELECT name FROM customer", {"dry_run": True}),
+        ("SELECT name FROM customer", {"operation": Operation.VALIDATE}),
+        ("SELECT name FROM customer", {"on_execution_failure": OnExecutionFailure.CLARIFY_FIRST}),
+        ("SELECT name, unknown_here FROM customer", {}),
+    ],
+    ids=["dry run", "only validated", "failures of the run are asked about", "a column that the catalog lacks"],
+)
+async def test_the_engine_is_asked_before_where_no_run_follows_or_it_decides(sql: str, more: dict[str, Any]) -> None:
+    engine = Engine()
+    await run(draft_of(sql, **more), in_sqlite(), engine=engine)
+    assert len(engine.explained) == 1
 
 
 async def test_a_dry_run_is_concluded_as_prepared() -> None:
@@ -267,7 +295,7 @@ async def test_a_dry_run_is_concluded_as_prepared() -> None:
 
 async def test_a_statement_that_only_describes_has_no_dry_run() -> None:
     engine = Engine()
-    result = await run(draft_of("EXPLAIN QUERY PLAN SELECT name FROM customer"), engine=engine)
+    result = await run(draft_of("EXPLAIN QUERY PLAN SELECT name FROM customer"), in_sqlite(), engine=engine)
     assert result.body.checked == ("static",)
     assert engine.explained == []
 
@@ -494,7 +522,7 @@ async def test_a_dry_run_of_a_change_is_prepared_and_asks_nothing() -> None:
 async def test_an_engine_is_asked_once_about_a_text_for_a_while() -> None:
     engine, now = Engine(), [NOW]
     cache = ExplainCache(engine, clock=lambda: now[0], metrics=Metrics(StageName.VALIDATOR))
-    ask = ExplainRequest(query_id="q", sql="SELECT 1", dialect=Dialect.SQLITE, deadline_at=NOW)
+    ask = ExplainRequest(query_id="q", sql="SELECT 1", dialect=Dialect.DUCKDB, deadline_at=NOW)
     for _ in range(3):
         await cache.explain("acme", "shop", ask)
     assert len(engine.explained) == 1
@@ -510,7 +538,7 @@ async def test_an_engine_is_asked_once_about_a_text_for_a_while() -> None:
 async def test_only_what_an_engine_has_against_the_statement_is_kept(code: FailureCode, times: int) -> None:
     engine = Engine(against=Failure.of(code))
     cache = ExplainCache(engine, clock=lambda: NOW, metrics=Metrics(StageName.VALIDATOR))
-    ask = ExplainRequest(query_id="q", sql="SELECT 1", dialect=Dialect.SQLITE, deadline_at=NOW)
+    ask = ExplainRequest(query_id="q", sql="SELECT 1", dialect=Dialect.DUCKDB, deadline_at=NOW)
     for _ in range(2):
         await cache.explain("acme", "shop", ask)
     assert len(engine.explained) == times

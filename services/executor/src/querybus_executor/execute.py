@@ -96,7 +96,7 @@ async def execute(
         result = await _kept(outcome, warnings, envelope.options.page_size, writer)
     body, result = await compared(envelope, outcome, result, database, refusal, left_seconds - (timer() - began))
     verdict = verdicts.of(body.sql, body.dialect, catalog, policy, reader, checks_size=checks_size(envelope))
-    is_tied = await is_cut_at_tie(body, result, outcome, database, refusal)
+    is_tied = await is_cut_at_tie(verdict.last_two, result, outcome, database, refusal)
     result = _noted(result, verdict, policy).model_copy(update={"cut_at_tie": is_tied})
     if outcome.truncated and envelope.options.count_total:
         left_seconds -= timer() - began

@@ -16,6 +16,7 @@ from querybus.core.policy import ConnectionPolicy, Reader
 from querybus.sql.conditions.personal_columns import NO_PERSONAL_COLUMNS, PersonalColumns, personal_columns
 from querybus.sql.guard.decide import admitted
 from querybus_executor.engine_quirks import Silent, silent
+from querybus_executor.results.ties import LastTwo, last_two_of
 
 KEPT_MAX: Final = 512
 TEXT_LENGTH_MAX: Final = 16_384
@@ -26,7 +27,7 @@ _Key = tuple[int, int, str, Reader, bool]
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Why a text must not run, or what its engine does silently with it and what personal data it shows."""
+    """Why a text must not run, or what its engine does silently with it, what personal data it shows, how its cut is looked at."""
 
     # They are held, so that no other object can get the ids in the key.
     catalog: Catalog
@@ -34,6 +35,7 @@ class Verdict:
     refusal: Failure | None
     silent: Silent
     personal: PersonalColumns = NO_PERSONAL_COLUMNS
+    last_two: LastTwo | None = None
 
 
 class Verdicts:
@@ -83,6 +85,7 @@ class Verdicts:
                     None,
                     silent(read.statement, dialect, catalog),
                     personal_columns(read.statement.tree, catalog),
+                    last_two_of(read.statement, dialect),
                 )
             )
             if len(sql) <= TEXT_LENGTH_MAX:

@@ -140,7 +140,7 @@ def stores(settings: Settings, broker: BusBroker, *, clock: Clock, tracing: Trac
             open_queries=open_queries,
             turns=Turns(open_queries, settings.in_flight_max, settings.in_flight_total_max),
             waiters=Waiters(),
-            load=Load(),
+            load=Load(settings.in_flight_max),
         ),
         allowances=Allowances(CounterStore(broker), settings.allowed(), clock=clock),
     )

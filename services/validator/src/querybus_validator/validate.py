@@ -27,16 +27,14 @@ from querybus.core.messages import (
     Outcome,
     Trigger,
 )
-from querybus.core.options import ExecutionMode, Options
+from querybus.core.options import ExecutionMode, OnExecutionFailure, Options
 from querybus.core.policy import Access, Connection, ConnectionPolicy, Reader
 from querybus.core.rpc import ExplainReply, ExplainRequest, ProbeRequest
 from querybus.core.subjects import EventName, StageName
 from querybus.sql.check import NOT_ASKED_NOTE, Checked, check_in_doubt
 from querybus.sql.write import CheckedWrite, check_write, count_of, is_change, sha256_of
+from querybus_validator.opinion import PLAN_RULE, Check, Opinion, is_over_soft, over_hard, rows_of
 from querybus_validator.ports import Catalogs, Connections, Database, Log
-
-PLAN_RULE: Final = "plan"
-"""The rule of a refusal for what the engine, or else the catalog, expects of a statement."""
 
 OVERRULED_NOTE: Final = "The engine knows a column that the catalog does not."
 
@@ -51,7 +49,8 @@ _PLANS: Final = {
 """What gives a plan that people can read, where that was shown on a server."""
 
 _PREPARED: Final = frozenset({Operation.GENERATE, Operation.VALIDATE, Operation.EXPLAIN})
-_Check = Literal["static", "explain", "probe"]
+_CHECKED_BY_RUNNING: Final = frozenset({Dialect.SQLITE})
+"""Engines that expect nothing of a statement: preparing is all of their EXPLAIN, and running begins with it."""
 
 
 async def validate(
@@ -105,6 +104,15 @@ class _Context:
         spent = any(attempt.probed for attempt in self.envelope.attempts) or self.delivery.deliveries > 1
         return self.envelope.options.execution_mode is ExecutionMode.ALLOW_EXECUTION and not spent
 
+    @property
+    def is_checked_by_running(self) -> bool:
+        """Whether a run follows that says all that the engine would say now, and its failures are treated alike."""
+        body, options = self.envelope.body, self.envelope.options
+        if self.connection.dialect not in _CHECKED_BY_RUNNING or options.dry_run:
+            return False
+        runs = isinstance(body, Confirmed) or body.operation not in _PREPARED
+        return runs and options.on_execution_failure is not OnExecutionFailure.CLARIFY_FIRST
+
     def static(self, sql: str, row_limit: int) -> Checked | Failure:
         return check_in_doubt(
             sql,
@@ -132,16 +140,6 @@ class _Context:
         return await self.database.explain(self.envelope.tenant, self.envelope.connection, self.request(sql))
 
 
-@dataclass(frozen=True, slots=True)
-class _Opinion:
-    """What was checked beside the text, with notes and what the engine, or the catalog, expects."""
-
-    checked: tuple[_Check, ...]
-    notes: tuple[str, ...]
-    rows: int | None
-    cost: float | None
-
-
 async def _read(context: _Context, body: Drafted) -> Envelope[Any] | Failure:
     """Return what follows from the draft of a query."""
     envelope, row_limit = context.envelope, rows_allowed(context.envelope.options, context.policy)
@@ -152,7 +150,7 @@ async def _read(context: _Context, body: Drafted) -> Envelope[Any] | Failure:
     if isinstance(opinion, Failure):
         return opinion
     notes = (*body.notes, *static.warnings, *opinion.notes)
-    over = _over_hard(opinion, context.policy)
+    over = over_hard(opinion, context.policy)
     if over is not None:
         return over
     plan = _plan_of(context, body, row_limit)
@@ -161,7 +159,7 @@ async def _read(context: _Context, body: Drafted) -> Envelope[Any] | Failure:
     elif body.operation in _PREPARED or envelope.options.dry_run:
         unplanned = (NO_PLAN_NOTE,) if body.operation is Operation.EXPLAIN else ()
         return _prepared(context, body, static.sql, (*notes, *unplanned))
-    if _is_over_soft(opinion, context.policy):
+    if is_over_soft(opinion, context.policy):
         return _ask_about_cost(context, body, static.sql, opinion, notes)
     return approved(
         envelope,
@@ -201,14 +199,14 @@ def _plan_of(context: _Context, body: Drafted, row_limit: int) -> Checked | None
     return checked if isinstance(checked, Checked) and checked.doubt is None else None
 
 
-async def _ask_engine(context: _Context, static: Checked, *, probe: bool) -> _Opinion | Failure:
+async def _ask_engine(context: _Context, static: Checked, *, probe: bool) -> Opinion | Failure:
     """Return what the engine says of a query, or what it has against it."""
-    checked: tuple[_Check, ...] = ("static",)
+    checked: tuple[Check, ...] = ("static",)
     notes: tuple[str, ...] = ()
     reply = ExplainReply()
     # A limit of the connection holds whatever the request asks for.
     asks = context.envelope.options.enable_syntax_validation or context.policy.limits_plans
-    if asks and static.is_query:
+    if asks and static.is_query and (static.doubt is not None or not context.is_checked_by_running):
         reply = await context.explained(static.sql)
         if reply.failure is not None:
             return _better(reply.failure, static.doubt)
@@ -217,11 +215,11 @@ async def _ask_engine(context: _Context, static: Checked, *, probe: bool) -> _Op
             notes = (OVERRULED_NOTE,)
     elif static.doubt is not None:
         return static.doubt
-    else:
+    elif not asks or not static.is_query:
         notes = (NOT_ASKED_NOTE,)
     rows = reply.rows_read_estimate
-    opinion = _Opinion(checked, notes, _rows_of(static, context.catalog) if rows is None else rows, reply.cost_estimate)
-    if not probe or _over_hard(opinion, context.policy) is not None or _is_over_soft(opinion, context.policy):
+    opinion = Opinion(checked, notes, rows_of(static, context.catalog) if rows is None else rows, reply.cost_estimate)
+    if not probe or over_hard(opinion, context.policy) is not None or is_over_soft(opinion, context.policy):
         return opinion
     probed = await context.database.probe(
         context.envelope.tenant,
@@ -231,36 +229,7 @@ async def _ask_engine(context: _Context, static: Checked, *, probe: bool) -> _Op
     if probed.failure is not None:
         spent = probed.failure.facts.model_copy(update={"probed": True})
         return probed.failure.model_copy(update={"facts": spent})
-    return _Opinion((*checked, "probe"), notes, opinion.rows, opinion.cost)
-
-
-def _rows_of(static: Checked, catalog: Catalog) -> int | None:
-    """Return the rows of the largest table that is read, where the catalog knows: for engines without estimates."""
-    tables = {
-        f"{table.schema_name}.{table.name}" if table.schema_name else table.name: table for table in catalog.tables
-    }
-    result = [
-        table.row_estimate
-        for name in static.tables
-        if (table := tables.get(name)) is not None and table.row_estimate is not None
-    ]
-    return max(result, default=None)
-
-
-def _over_hard(opinion: _Opinion, policy: ConnectionPolicy) -> Failure | None:
-    if not _is_over(opinion, policy.plan_rows_hard_max, policy.plan_cost_hard_max):
-        return None
-    detail = f"rows expected: {opinion.rows}, cost expected: {opinion.cost}; over the limit of this connection"
-    return Failure.of(FailureCode.COST, detail, Facts(rule=PLAN_RULE))
-
-
-def _is_over_soft(opinion: _Opinion, policy: ConnectionPolicy) -> bool:
-    return _is_over(opinion, policy.plan_rows_soft_max, policy.plan_cost_soft_max)
-
-
-def _is_over(opinion: _Opinion, rows_max: int | None, cost_max: float | None) -> bool:
-    too_many = rows_max is not None and opinion.rows is not None and opinion.rows > rows_max
-    return too_many or (cost_max is not None and opinion.cost is not None and opinion.cost > cost_max)
+    return Opinion((*checked, "probe"), notes, opinion.rows, opinion.cost)
 
 
 def _better(said: Failure, doubt: Failure | None) -> Failure:
@@ -291,7 +260,7 @@ def _prepared(context: _Context, body: Drafted, sql: str, notes: tuple[str, ...]
 
 
 def _ask_about_cost(
-    context: _Context, body: Drafted, sql: str, opinion: _Opinion, notes: tuple[str, ...]
+    context: _Context, body: Drafted, sql: str, opinion: Opinion, notes: tuple[str, ...]
 ) -> Envelope[Concluded]:
     """Return the question whether an expensive query may run: an analyst can say yes, others learn how to ask."""
     is_analyst = context.envelope.audience == "analyst"
@@ -473,7 +442,7 @@ async def _read_anyway(context: _Context, drafted: Drafted, confirmed: Confirmed
     opinion = await _ask_engine(context, static, probe=False)
     if isinstance(opinion, Failure):
         return opinion
-    return _over_hard(opinion, context.policy) or approved(
+    return over_hard(opinion, context.policy) or approved(
         context.envelope,
         Approved(
             sql=static.sql,

@@ -153,7 +153,7 @@ class ConnectionConfig(BaseModel):
         """The policy with the entry's access."""
         return self.policy.model_copy(update={"access": self.access})
 
-    @property
+    @cached_property
     def parsed_url(self) -> URL:
         """The URL, checked when the file was read."""
         return make_url(self.url.get_secret_value())

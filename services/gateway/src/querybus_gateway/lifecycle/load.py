@@ -2,7 +2,8 @@
 
 A tenant is busy while as many of its queries are open as keep every stage at work. Only then does the rate at which
 they end say what the services can do; how long a query takes by itself is learnt while the tenant is not busy. A
-query is let in as long as what is open before it ends within three times that, and within half of its own deadline.
+query is let in as long as what is open before it ends within half of its own deadline and, beyond the tenant's share,
+within one and a half times what one takes by itself.
 Pure: time and counts are passed in. Each replica sees the ends of all queries, so all judge alike.
 """
 
@@ -23,14 +24,15 @@ WINDOW_MS: Final = 5_000
 MEASURED_MS_MIN: Final = 1_000
 """A rate that was seen for less than this is not known."""
 BURST_RETRY_SECONDS: Final = 1
-WAIT_SECONDS_MIN: Final = 2.0
+WAIT_SECONDS_MIN: Final = 0.8
 """A wait up to this is always taken."""
-WAIT_FACTOR: Final = 3.0
+WAIT_FACTOR: Final = 1.5
 DEADLINE_SHARE: Final = 0.5
 RETRY_SECONDS_MAX: Final = 60
 ENDS_KEPT_MAX: Final = 4_096
 TENANTS_MAX: Final = 10_000
-_SMOOTHING: Final = 0.1
+_SLOWER, _FASTER = 0.05, 0.3
+"""How much one query that took longer or less time counts: a slow one may have waited for others, a fast one has not."""
 
 
 @dataclass(slots=True)
@@ -38,6 +40,7 @@ class _Tenant:
     """One tenant's last ends, since when it is busy, and how long its queries take by themselves."""
 
     ends: deque[int] = field(default_factory=lambda: deque[int](maxlen=ENDS_KEPT_MAX))
+    """When its queries ended while it was busy, within the window."""
     busy_since: int | None = None
     own_ms: float | None = None
     began: OrderedDict[str, int] = field(default_factory=OrderedDict[str, int])
@@ -46,7 +49,9 @@ class _Tenant:
 class Load:
     """What is known of the ends of each tenant's queries."""
 
-    def __init__(self) -> None:
+    def __init__(self, share: int) -> None:
+        """`share` of open queries each tenant may always have: they are refused only where they would not end in time."""
+        self._share = share
         self._tenants: OrderedDict[str, _Tenant] = OrderedDict()
         self._admitting = Counter[str]()
 
@@ -73,12 +78,14 @@ class Load:
     def ended(self, tenant: str, query: str, open_count: int, now_ms: int) -> None:
         """Take up that a query ended."""
         state = self._of(tenant)
-        state.ends.append(now_ms)
         self._mark(state, open_count, now_ms)
         began = state.began.pop(query, None)
+        if state.busy_since is not None:
+            state.ends.append(now_ms)
         if began is not None:
             took = max(1, now_ms - began)
-            state.own_ms = took if state.own_ms is None else state.own_ms + _SMOOTHING * (took - state.own_ms)
+            known = took if state.own_ms is None else state.own_ms
+            state.own_ms = known + (_SLOWER if took > known else _FASTER) * (took - known)
 
     def refusal_seconds(self, tenant: str, open_count: int, left_ms: float, now_ms: int) -> int | None:
         """Return after how many seconds to ask again, or None where one more query will end in time.
@@ -95,10 +102,13 @@ class Load:
         if now_ms - state.busy_since < max(MEASURED_MS_MIN, own_ms):
             return BURST_RETRY_SECONDS if open_count >= BURST_MAX else None
         since = max(state.busy_since, now_ms - max(WINDOW_MS, round(own_ms)))
-        ends = sum(1 for at in state.ends if at > since)
-        per_second = ends * 1_000 / (now_ms - since)
+        while state.ends and state.ends[0] <= since:
+            state.ends.popleft()
+        per_second = len(state.ends) * 1_000 / (now_ms - since)
         wait = (open_count + 1) / per_second if per_second else math.inf
-        taken = min(left_ms / 1_000 * DEADLINE_SHARE, max(WAIT_SECONDS_MIN, WAIT_FACTOR * own_ms / 1_000))
+        taken = left_ms / 1_000 * DEADLINE_SHARE
+        if open_count >= self._share:
+            taken = min(taken, max(WAIT_SECONDS_MIN, WAIT_FACTOR * own_ms / 1_000))
         if wait <= taken:
             return None
         return RETRY_SECONDS_MAX if math.isinf(wait) else max(1, min(RETRY_SECONDS_MAX, math.ceil(wait - taken)))
@@ -115,5 +125,6 @@ class Load:
     def _mark(state: _Tenant, open_count: int, now_ms: int) -> None:
         if open_count < BUSY_MIN:
             state.busy_since = None
+            state.ends.clear()
         elif state.busy_since is None:
             state.busy_since = now_ms
