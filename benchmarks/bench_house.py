@@ -3,8 +3,8 @@
 a: verbs that think nothing against raw nats-py JetStream hops of the same count and size, and a whole question of one
 caller; b: CPU per question at 64 callers above a hand-written ChatOpenAI + sqlite3 loop; c: questions per second with
 a model that takes 200 ms; d: the same with 1, 2 and 4 generators, each with 8 calls at once; e: at twice the capacity;
-f: far above it for long; g: stored messages (each synced once) and messages of one question; h: CPU and questions per
-second over HTTP, with the settings as they are shipped.
+f: far above it for long; g: stored messages (each synced once) and messages of one question; i: the first answer of a
+command, and an idle stack; h: CPU and questions per second over HTTP, with the settings as they are shipped.
 Medians of rounds taken in turn. Prints a table and writes build/bench/stack.json. A missed target is no error unless
 `--strict` is given. Linux only: CPU is read from /proc.
 """
@@ -30,6 +30,7 @@ from typing import Any
 
 import uvloop
 from callers import Callers, Window, measure
+from cold_and_idle import ask_seconds, idle, up_seconds
 from hop_pipeline import HopPipeline, Route
 from process_group import ROOT, ProcessGroup
 from stack_under_load import FIRST_NUMBER, StackUnderLoad
@@ -68,6 +69,10 @@ REQUIRED: Mapping[str, tuple[str, float]] = {
     # Too much work is refused or expires; it is no reason to say that something went wrong.
     "e_failed": ("<=", 0.0),
     "g_stored": ("<=", 6.0),
+    "i_ask_s": ("<=", 2.0),
+    "i_up_ready_s": ("<=", 5.0),
+    "i_idle_cpu_percent": ("<=", 1.0),
+    "i_services_memory_mb": ("<=", 600.0),
     "e_unclear": ("<=", 0.0),
     "e_memory_growth_mb": ("<=", 256.0),
     **{f"f_{factor}x_worst_slice_to_peak": (">=", 0.9) for factor in (2, 4)},
@@ -255,6 +260,14 @@ async def row_g(bench: Bench, stack: StackUnderLoad) -> None:
     }
 
 
+async def row_i(bench: Bench, stack: StackUnderLoad) -> None:
+    """What a person waits for at first, and what stands there when nobody asks."""
+    share, memory = await idle(stack)
+    bench.figures |= {"i_idle_cpu_percent": round(share, 2), "i_services_memory_mb": round(memory)}
+    bench.put("i_ask_s", [await ask_seconds(stack.database) for _ in range(bench.rounds)])
+    bench.put("i_up_ready_s", [await up_seconds(bench.directory, bench.group) for _ in range(bench.rounds)])
+
+
 async def row_h(bench: Bench, stack: StackUnderLoad) -> None:
     """The HTTP API, and last the settings that are shipped: no row that runs after it has others."""
     await stack.delay_model(0)
@@ -428,6 +441,7 @@ ROWS: Mapping[str, tuple[str, Callable[[Bench, StackUnderLoad], Awaitable[None]]
     "e": (f"{OVERLOAD:g} times the capacity", row_e),
     "f": ("2 and 4 times the capacity for long, with the shipped limits", row_f),
     "g": ("what a question writes and sends", row_g),
+    "i": ("the first answer of a command, and an idle stack", row_i),
     "h": ("the HTTP API, and the settings as shipped", row_h),
 }
 

@@ -128,6 +128,12 @@ def cpu_seconds(pids: Iterable[int]) -> float:
     return sum(sum(map(int, fields[11:15])) for pid in pids if (fields := _stat(pid))) / _TICKS
 
 
+def proportional_mb(pids: Iterable[int]) -> float:
+    """Return the resident memory; a page that several processes share counts once over all of them."""
+    lines = [line for pid in pids for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()]
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1_024
+
+
 def memory_mb(pids: Iterable[int]) -> float:
     """Return the resident memory; pages that processes share count in each."""
     return sum(int(fields[21]) for pid in pids if (fields := _stat(pid))) * _PAGE / (1 << 20)

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any, Self
 
 import aiohttp
-from process_group import ProcessGroup, cpu_seconds, memory_mb, with_children
+from process_group import ProcessGroup, cpu_seconds, memory_mb, proportional_mb, with_children
 
 from querybus.bus.admin.embedded_server import EmbeddedNats
 from querybus.bus.client import BusClient, NotAccepted
@@ -185,6 +185,9 @@ class StackUnderLoad:
     def memory_mb(self) -> float:
         assert self._bus.pid is not None
         return memory_mb(with_children([*self._group.pids("service-"), self._bus.pid]))
+
+    def services_memory_mb(self) -> float:
+        return proportional_mb(with_children(self._group.pids("service-")))
 
     async def _start(self) -> None:
         shop = demo_file()

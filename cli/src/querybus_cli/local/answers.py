@@ -86,7 +86,7 @@ async def ask_once(quick: Quick, err: Console) -> Answer:
         options = {key: value for key, value in quick.options.items() if value is not None}
         if today and "today" not in options:
             options["today"] = today
-        async with Stack(StackPlan(connections_file=file, extra=generator_settings(quick))) as stack:
+        async with Stack(StackPlan(connections_file=file, serves_http=False, extra=generator_settings(quick))) as stack:
             request = {"question": quick.question, "connection": connection, "options": options}
             async with stack.client(audience) as client:
                 answer = await _ask(client, request, status)
@@ -145,7 +145,10 @@ async def run_demo(out: Console, err: Console, *, as_json_lines: bool) -> int:
         connections = _write_connections(Path(directory), demo_connection(file) | {"name": DEMO})
         report(status, "starting the bus and six services")
         good = True
-        async with Stack(StackPlan(connections_file=connections)) as stack, stack.client("analyst") as client:
+        async with (
+            Stack(StackPlan(connections_file=connections, serves_http=False)) as stack,
+            stack.client("analyst") as client,
+        ):
             thread: object = None
             for number, item in enumerate(DEMO_QUESTIONS, 1):
                 request = {

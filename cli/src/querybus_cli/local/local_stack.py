@@ -70,6 +70,7 @@ class StackPlan:
     store: Path | None = None
     sync: Sync = "always"
     environment: str = "development"
+    serves_http: bool = True
     extra: Mapping[StageName, Mapping[str, Any]] = field(default_factory=dict[StageName, Mapping[str, Any]])
     """Settings of single services beyond those that follow from the plan."""
 
@@ -92,6 +93,8 @@ def settings_of(service: StageName, bus: EmbeddedBus, plan: StackPlan) -> dict[s
         values["purge_password"] = bus.password(PURGE_USER)
         values["bus_issuer_key"] = bus.issuer_key
         values["disconnect_password"] = bus.password(DISCONNECT_USER)
+        if not plan.serves_http:
+            values["api_port"] = None
     return values | dict(plan.extra.get(service, {}))
 
 

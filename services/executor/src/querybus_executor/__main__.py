@@ -1,5 +1,5 @@
 """`python -m querybus_executor` runs the executor."""
 
-from querybus_executor.app import main
+from querybus.ops.start import run_main
 
-main()
+run_main("querybus_executor.app")

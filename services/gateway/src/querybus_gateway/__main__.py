@@ -1,6 +1,6 @@
 """`python -m querybus_gateway` runs the service."""
 
-from querybus_gateway.app import main
+from querybus.ops.start import run_main
 
 if __name__ == "__main__":
-    main()
+    run_main("querybus_gateway.app")

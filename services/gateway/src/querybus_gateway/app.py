@@ -6,9 +6,6 @@ import os
 import sys
 from dataclasses import dataclass
 
-from fastapi import FastAPI
-from starlette.routing import BaseRoute
-
 from querybus.bus.admin.connections import OutsideConnections
 from querybus.bus.admin.erase import ThreadPurge
 from querybus.bus.application import Service, run_service
@@ -53,10 +50,6 @@ from querybus_gateway.bus.stores import (
     TakenCodes,
 )
 from querybus_gateway.bus.submissions import Submissions
-from querybus_gateway.http.app import http_api
-from querybus_gateway.http.compatible.antvis.paths import antvis_router
-from querybus_gateway.http.compatible.mcp.listener import McpApi
-from querybus_gateway.http.server import HttpApi
 from querybus_gateway.lifecycle.answers import AnswerCalls
 from querybus_gateway.lifecycle.board_schedule import BoardSchedule
 from querybus_gateway.lifecycle.disconnect import Disconnect
@@ -234,31 +227,16 @@ def use_cases_of(
 
 
 def apis(settings: Settings, broker: BusBroker, use_cases: UseCases, *, tracing: Tracing) -> list[Part]:
-    """Return the listeners: the bus, HTTP, and gRPC where it has a port."""
+    """Return the listeners: the bus, and HTTP and gRPC where they have a port."""
     api = BusApi(use_cases, tracing=tracing, calls_max=CALLS_MAX)
-    mcp = _mcp_api(settings, broker, use_cases)
-    web = http_api(
-        use_cases,
-        tracing=tracing,
-        random_bits=system_random_bits,
-        cors_origins=settings.cors_origins,
-        apis=settings.apis,
-        public_url=settings.public_url,
-        more=[*(mcp.routes if mcp is not None else ()), *_antvis_routes(settings, broker)],
-    )
     listeners: list[Part] = [
         CallServer(broker, api.answer, slots=CALLS_MAX, drain_seconds=settings.drain_seconds),
-        HttpApi(
-            web,
-            on_closing=lambda: _closing(web, use_cases),
-            host=settings.api_host,
-            port=settings.api_port,
-            trusted_proxies=settings.trusted_proxies,
-            on_listening=lambda address: _log.info("http.listening", address=address),
-        ),
     ]
-    if mcp is not None:
-        listeners.append(mcp)
+    if settings.api_port is not None:
+        # Loaded only where the API is open: it takes half a second, and one question at the terminal goes over the bus.
+        from querybus_gateway.http.app import http_listeners
+
+        listeners += http_listeners(settings, broker, use_cases, tracing=tracing)
     if settings.grpc_port is not None:
         # No child of this process calls gRPC; else the library says at every fork that it skips its handlers.
         os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")
@@ -278,29 +256,6 @@ def apis(settings: Settings, broker: BusBroker, use_cases: UseCases, *, tracing:
             )
         )
     return listeners
-
-
-def _closing(web: FastAPI, use_cases: UseCases) -> None:
-    web.state.is_closing = True
-    use_cases.queries.close()
-
-
-def _mcp_api(settings: Settings, broker: BusBroker, use_cases: UseCases) -> McpApi | None:
-    if "mcp" not in settings.apis:
-        return None
-    return McpApi(
-        use_cases,
-        state_key=SharedKey(SecretStore(broker), "mcp-state", random_bits=system_random_bits),
-        origins=settings.cors_origins,
-        issuer=settings.oidc.issuer if settings.oidc else "",
-        statements="mcp-sql" in settings.apis,
-    )
-
-
-def _antvis_routes(settings: Settings, broker: BusBroker) -> list[BaseRoute]:
-    if "antvis" not in settings.apis:
-        return []
-    return antvis_router(SharedKey(SecretStore(broker), "antvis-pictures", random_bits=system_random_bits)).routes
 
 
 def _queue(broker: BusBroker, tenant: str, submissions: Submissions) -> PullLoop:

@@ -60,7 +60,9 @@ class Settings(ServiceSettings):
     """The gateway's settings; the API listens apart from the probes."""
 
     api_host: str = Field(default="127.0.0.1", description="where the HTTP and gRPC APIs listen")
-    api_port: int = Field(default=0, ge=0, le=65_535, description="0: any free port, written to the log")
+    api_port: int | None = Field(
+        default=0, ge=0, le=65_535, description="of the HTTP API; 0: any free port, written to the log"
+    )
     grpc_port: int | None = Field(
         default=None, ge=0, le=65_535, description="of the gRPC API; 0: any free port; not set: no such API"
     )

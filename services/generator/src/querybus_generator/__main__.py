@@ -1,5 +1,5 @@
 """`python -m querybus_generator` runs the generator."""
 
-from querybus_generator.app import main
+from querybus.ops.start import run_main
 
-main()
+run_main("querybus_generator.app")

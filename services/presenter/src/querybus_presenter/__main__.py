@@ -1,5 +1,5 @@
 """`python -m querybus_presenter` runs the presenter."""
 
-from querybus_presenter.app import main
+from querybus.ops.start import run_main
 
-main()
+run_main("querybus_presenter.app")

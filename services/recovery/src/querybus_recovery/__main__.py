@@ -1,5 +1,5 @@
 """`python -m querybus_recovery` runs recovery."""
 
-from querybus_recovery.app import main
+from querybus.ops.start import run_main
 
-main()
+run_main("querybus_recovery.app")

@@ -1,5 +1,5 @@
 """`python -m querybus_validator` runs the validator."""
 
-from querybus_validator.app import main
+from querybus.ops.start import run_main
 
-main()
+run_main("querybus_validator.app")

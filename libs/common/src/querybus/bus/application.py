@@ -28,6 +28,7 @@ from querybus.bus.gauges import BusGauges
 from querybus.core.subjects import StageName
 from querybus.ops.log import get_log
 from querybus.ops.metrics import Metrics
+from querybus.ops.quiet_server import QuietServer
 from querybus.ops.run import STUCK_SECONDS_MAX, Part, Watchdog
 from querybus.ops.settings import ServiceSettings
 
@@ -228,7 +229,7 @@ async def _serve(service: Service, on_listening: Callable[[str], None] | None) -
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind((settings.http_host, settings.http_port))
     address = f"http://{settings.http_host}:{listener.getsockname()[1]}"
-    server = uvicorn.Server(
+    server = QuietServer(
         uvicorn.Config(
             service.application(),
             lifespan="on",

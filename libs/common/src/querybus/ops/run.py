@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 STUCK_SECONDS_MAX: Final = 10.0
 STUCK_EXIT_CODE: Final = 70
 CANCEL_AGAIN_SECONDS: Final = 0.5
-_TICK_SECONDS: Final = 1.0
+_TICK_SECONDS: Final = 2.0
 
 
 class Part(Protocol):

@@ -22,11 +22,15 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from querybus.ops.clock import RandomBits
+from querybus.bus.broker import BusBroker
+from querybus.bus.stores.buckets import SecretStore
+from querybus.ops.clock import RandomBits, system_random_bits
 from querybus.ops.log import get_log
+from querybus.ops.run import Part
 from querybus.ops.trace import Tracing
 from querybus_gateway.access.request_ids import request_id
 from querybus_gateway.bus.asyncapi import asyncapi
+from querybus_gateway.bus.stores import SharedKey
 from querybus_gateway.http import batches as http_batches
 from querybus_gateway.http import charts as http_charts
 from querybus_gateway.http import connections as http_connections
@@ -41,7 +45,9 @@ from querybus_gateway.http.browser import boards as http_boards
 from querybus_gateway.http.browser import sign_in as http_sign_in
 from querybus_gateway.http.browser.page import page_routes
 from querybus_gateway.http.browser.reference import reference_routes
+from querybus_gateway.http.compatible.antvis.paths import antvis_router
 from querybus_gateway.http.compatible.langgraph import LANGGRAPH_ROUTERS
+from querybus_gateway.http.compatible.mcp.listener import McpApi
 from querybus_gateway.http.compatible.openai import api as openai_api
 from querybus_gateway.http.request import (
     DOCUMENTED,
@@ -51,11 +57,12 @@ from querybus_gateway.http.request import (
     gives,
     problem_response,
 )
-from querybus_gateway.http.server import HEAD_BYTES_MAX
+from querybus_gateway.http.server import HEAD_BYTES_MAX, HttpApi
 from querybus_gateway.problems import PROBLEM_MEDIA_TYPE, STATUS, FieldError, Problem, ProblemCode, Refused
 from querybus_gateway.public.documents import AsyncApiView, ProblemView
 from querybus_gateway.public.faults import fault_text
 from querybus_gateway.public.redaction import Json
+from querybus_gateway.settings import Settings
 from querybus_gateway.use_cases.bundle import UseCases
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (
@@ -290,6 +297,52 @@ def http_api(
     _refusals(app, [*app.router.routes, *(route for router in (*ROUTERS, *others) for route in router.routes)])
     _document(app)
     return app
+
+
+def http_listeners(settings: Settings, broker: BusBroker, use_cases: UseCases, *, tracing: Tracing) -> list[Part]:
+    """Return the HTTP API, and the tools where they are served."""
+    mcp = _mcp_api(settings, broker, use_cases)
+    web = http_api(
+        use_cases,
+        tracing=tracing,
+        random_bits=system_random_bits,
+        cors_origins=settings.cors_origins,
+        apis=settings.apis,
+        public_url=settings.public_url,
+        more=[*(mcp.routes if mcp is not None else ()), *_antvis_routes(settings, broker)],
+    )
+    api = HttpApi(
+        web,
+        on_closing=lambda: _closing(web, use_cases),
+        host=settings.api_host,
+        port=settings.api_port or 0,
+        trusted_proxies=settings.trusted_proxies,
+        on_listening=lambda address: _log.info("http.listening", address=address),
+    )
+    return [api] if mcp is None else [api, mcp]
+
+
+def _closing(web: FastAPI, use_cases: UseCases) -> None:
+    web.state.is_closing = True
+    use_cases.queries.close()
+
+
+def _mcp_api(settings: Settings, broker: BusBroker, use_cases: UseCases) -> McpApi | None:
+    if "mcp" not in settings.apis:
+        return None
+    return McpApi(
+        use_cases,
+        state_key=SharedKey(SecretStore(broker), "mcp-state", random_bits=system_random_bits),
+        origins=settings.cors_origins,
+        issuer=settings.oidc.issuer if settings.oidc else "",
+        statements="mcp-sql" in settings.apis,
+    )
+
+
+def _antvis_routes(settings: Settings, broker: BusBroker) -> list[BaseRoute]:
+    if "antvis" not in settings.apis:
+        return []
+    return antvis_router(SharedKey(SecretStore(broker), "antvis-pictures", random_bits=system_random_bits)).routes
 
 
 def _refusals(app: FastAPI, routes: Sequence[BaseRoute]) -> None:

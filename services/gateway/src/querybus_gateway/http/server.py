@@ -12,6 +12,8 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
+from querybus.ops.quiet_server import QuietServer
+
 CLOSE_SECONDS_MAX: Final = 2
 HEAD_BYTES_MAX: Final = 32_768
 """Of a request's line and headers."""
@@ -19,7 +21,7 @@ HEAD_SECONDS_MAX: Final = 10.0
 """How long they may take."""
 
 
-class _Server(uvicorn.Server):
+class _Server(QuietServer):
     """A server that leaves signals to the process that it is a part of, and says when it listens."""
 
     def __init__(self, config: uvicorn.Config) -> None:
@@ -128,7 +130,7 @@ class HttpApi:
     async def drain(self) -> None:
         """Take no new connection, give open ones CLOSE_SECONDS_MAX."""
         self._on_closing()
-        self._server.should_exit = True
+        self._server.leave()
         if self._task is not None:
             await self._task
 
