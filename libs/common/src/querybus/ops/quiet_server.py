@@ -1,4 +1,4 @@
-"""A uvicorn that wakes once a second while nothing comes; its own loop wakes ten times, in each of six services."""
+"""A uvicorn whose loop runs once a second while nothing comes; its own runs ten times, in each of six services."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class QuietServer(uvicorn.Server):
         self._ending.set()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Take a signal to end. Called between any two instructions, so the loop is woken from outside."""
+        """Take a signal to end. Called between any two instructions, so the loop is called from outside."""
         super().handle_exit(sig, frame)
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._ending.set)
