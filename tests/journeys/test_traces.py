@@ -50,11 +50,10 @@ async def spans_of(
         connections.write_text(json.dumps({"connections": [demo_connection(file) | {"name": "shop"}]}))
         plan = StackPlan(connections_file=connections, sync="2m", extra=extra)
         async with Stack(plan) as stack, stack.client("analyst") as client:
-            answer = await ask(
-                client,
-                {"question": QUESTION, "connection": "shop", "options": {"repair_policy": "rules_first"}},
-                lambda _: None,
-            )
+            # SQLite is asked for EXPLAIN before a run only where failures of the two are treated differently.
+            options = {"repair_policy": "rules_first", "on_execution_failure": "clarify_first"}
+            request = {"question": QUESTION, "connection": "shop", "options": options}
+            answer = await ask(client, request, lambda _: None)
     return answer, collector.spans
 
 
