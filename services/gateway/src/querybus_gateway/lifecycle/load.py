@@ -51,7 +51,8 @@ class Load:
 
     def __init__(self, share: int) -> None:
         """`share` of open queries each tenant may always have: they are refused only where they would not end in time."""
-        self._share = share
+        # What has just ended, and whose caller asks again at once, is still counted as open for a moment.
+        self._share = share + share // 4
         self._tenants: OrderedDict[str, _Tenant] = OrderedDict()
         self._admitting = Counter[str]()
 
