@@ -123,6 +123,15 @@ def test_where_nothing_ends_any_more_a_busy_tenant_is_refused_and_a_light_one_is
     assert service.offer("light") is None
 
 
+def test_a_share_is_refused_only_for_the_deadline_and_what_is_beyond_it_for_a_long_wait() -> None:
+    service = Service(per_second=30)
+    run(service, 20, 20)
+    run(service, 120, 20)
+    assert service.load.refusal_seconds("acme", SHARE, DEADLINE_MS, service.now) is None
+    assert service.load.refusal_seconds("acme", 2 * SHARE, DEADLINE_MS, service.now) is not None
+    assert service.load.refusal_seconds("acme", SHARE, 3_000, service.now) is not None
+
+
 def test_what_is_being_admitted_counts_as_open() -> None:
     load = Load(SHARE)
     load.begun("acme", "alone", 1, 0)
