@@ -396,7 +396,7 @@ SQL: Final = Dashboard(
         ),
         Panel(
             "Cache hits",
-            "Share of looks into a cache that found something. `explain`: plans of statements that came before.",
+            "Share of looks into a cache that found something. `explain`: plans of statements that came before (SQLite is not asked for one).",
             "percentunit",
             (
                 (

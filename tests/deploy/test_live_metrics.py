@@ -174,20 +174,21 @@ def load(running: Running, context: Context) -> dict[str, int]:
 
 @pytest.fixture
 def running(tmp_path: Path) -> Generator[tuple[Running, Context]]:
-    import sqlite3
+    import duckdb
 
     if shutil.which("prometheus") is None:
         if os.environ.get("CI") == "true":
             pytest.fail("prometheus is missing: install the Debian package prometheus")
         pytest.skip("prometheus is missing: install the Debian package prometheus")
-    file = tmp_path / "shop.sqlite"
-    with contextlib.closing(sqlite3.connect(file)) as connection:
-        connection.executescript(
+    # Not SQLite: its statements are not explained before a run, so no plan would be found in the cache.
+    file = tmp_path / "shop.duckdb"
+    with contextlib.closing(duckdb.connect(str(file))) as connection:
+        connection.execute(
             "CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT NOT NULL);"
             "INSERT INTO customers VALUES (1,'Ann'),(2,'Bob'),(3,'Cid');"
         )
     (tmp_path / "connections.yaml").write_text(
-        json.dumps({"connections": [{"name": "shop", "url": f"sqlite:///{file}"}]})
+        json.dumps({"connections": [{"name": "shop", "url": f"duckdb:///{file}"}]})
     )
     context = Context()
     with ScriptedModel(context) as model:
