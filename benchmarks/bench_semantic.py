@@ -367,6 +367,20 @@ def in_words(data: Path) -> Iterator[Row]:
     for item in lines(data / "billing" / "questions.jsonl"):
         _asked_in_words(item, item["question"], place, row)
     yield row
+    for name, database, pattern, format_, file in OTHERS_IN_WORDS:
+        row = Row(f"words, {name}")
+        place = opened(data / database, sorted(data.glob(pattern)), format_)
+        for item in lines(data / Path(database).parent / file):
+            _asked_in_words(item, item["question"], place, row)
+        yield row
+
+
+OTHERS_IN_WORDS: tuple[tuple[str, str, str, Format, str], ...] = (
+    ("acme", "acme/acme.sqlite", "acme/corrected.ossie.yaml", "ossie", "questions.jsonl"),
+    ("tpcds", "tpcds/tpcds_small.sqlite", "tpcds/*.ossie.yaml", "ossie", "requests.jsonl"),
+    ("multi_fact", "cube/multi_fact.sqlite", "cube/multi_fact.yaml", "cube", "requests.jsonl"),
+    ("jaffle", "jaffle/jaffle_small.sqlite", "jaffle/dbt_legacy/**/*.y*ml", "dbt", "requests.jsonl"),
+)
 
 
 def _asked_in_words(item: Json, question: str, place: Place, row: Row) -> None:
@@ -386,7 +400,7 @@ def _asked_in_words(item: Json, question: str, place: Place, row: Row) -> None:
         if any(same([[one[place] for place in order] for one in rows], wanted) for order in permutations(widths)):
             row.right += 1
         else:
-            row.wrong.append(f"{item['id']}: {question}: {str(rows)[:120]}")
+            row.wrong.append(f"{item.get('id', '')}: {question}: {str(rows)[:120]}")
 
 
 def large_layer() -> Layer:

@@ -107,10 +107,10 @@ def test_a_period_is_half_open(question: str, start: date, until: date) -> None:
         "revenue of large customers",
         "revenue by colour",
         "average revenue",
-        "revenue by region above 10",
+        "revenue above 10 by region",
         "revenue that is not East",
         "how happy are our customers",
-        "what percentage of freight is East",
+        "what percentage of freight is colourful",
         "orders count revenue",
         "退款收入",
         "收入最好的客户",
@@ -148,6 +148,11 @@ def test_the_year_before_is_a_second_column() -> None:
     assert isinstance(found, Asked)
     assert found.request.metrics == ("revenue", "revenue_year_before")
     assert answered("freight by month compared with the month before")[0] == ("2025-01-01", 10, None)
+
+
+def test_a_part_of_the_whole_is_what_has_the_value() -> None:
+    assert answered("what percentage of freight is East") == [(30 / 42,)]
+    assert answered("revenue by region above 10") == [("East", 40)]
 
 
 def test_a_share_is_of_the_whole() -> None:

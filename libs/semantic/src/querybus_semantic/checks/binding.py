@@ -62,3 +62,20 @@ def stored_values(layer: Layer, catalog: Catalog) -> dict[str, tuple[tuple[str, 
             for value in column.values if column is not None and not column.personal else ():
                 found.setdefault(value.casefold(), {})[f"{dataset.name}.{item.name}", value] = None
     return {text: tuple(places) for text, places in found.items()}
+
+
+def flags_of(layer: Layer, catalog: Catalog) -> dict[str, bool | int]:
+    """Return the fields that say yes or no, by dataset.field, each with the value that says yes: true, or 1 beside 0."""
+    found: dict[str, bool | int] = {}
+    for dataset in layer.datasets.values():
+        table = None if dataset.is_query else table_of(catalog, dataset.source)
+        for item in dataset.fields.values() if table is not None else ():
+            column = table.column(item.expression) if table is not None else None
+            if column is None:
+                continue
+            ends = (column.profile.value_min, column.profile.value_max) if column.profile is not None else None
+            if column.kind is ColumnKind.BOOLEAN:
+                found[f"{dataset.name}.{item.name}"] = True
+            elif column.kind is ColumnKind.INTEGER and ends == ("0", "1"):
+                found[f"{dataset.name}.{item.name}"] = 1
+    return found

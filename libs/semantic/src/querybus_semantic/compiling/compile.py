@@ -48,6 +48,7 @@ class Output:
     grain: Grain | None = None
     unit: str = ""
     hidden: bool = False
+    via: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +148,7 @@ def _formula(layer: Layer, name: str, leaves: Leaves) -> exp.Expr:
 
 def _dimension_output(item: Dimension) -> Output:
     name = item.name or (item.grain.value if item.field == OWN_DATE and item.grain else item.field.rpartition(".")[2])
-    return Output(name=name, field=item.field, grain=item.grain, hidden=item.hidden)
+    return Output(name=name, field=item.field, grain=item.grain, hidden=item.hidden, via=item.via)
 
 
 def _distinct(context: Context, outputs: Sequence[Output]) -> exp.Select:

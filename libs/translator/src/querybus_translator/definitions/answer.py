@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from functools import cached_property
+from typing import Final, TypeVar
 
 from querybus.core.catalog import Catalog, Language
 from querybus.core.requests.metrics_query import MetricsQuery
 from querybus.text.readable_name import spoken_name
-from querybus_semantic.checks.binding import bound, stored_values
+from querybus_semantic.checks.binding import bound, flags_of, stored_values
 from querybus_semantic.compiling.compile import Compiled, compile_request
 from querybus_semantic.compiling.leaves import field_named
 from querybus_semantic.formats.document import BadFileError
@@ -18,7 +19,7 @@ from querybus_semantic.formats.entries import Piece, layer_of
 from querybus_semantic.layer.definitions import Layer, Words
 from querybus_semantic.layer.labels import label_of
 from querybus_semantic.layer.refusal import Code, Refusal
-from querybus_semantic.layer.request import Asker, Request, request_of
+from querybus_semantic.layer.request import Asker, Dimension, Filter, Request, Value, request_of
 from querybus_translator.definitions.describe import labels_of, reading_of
 from querybus_translator.definitions.outcome import Asked, Several, Unread
 from querybus_translator.definitions.reader import read_change, read_request
@@ -28,7 +29,7 @@ EARLIER_MAX: Final = 8
 OPTIONS_MAX: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Defined:
     """The definitions of a connection, over the catalog that a reader may see; `values` finds stored values by text."""
 
@@ -39,6 +40,11 @@ class Defined:
     def places(self, text: str) -> Sequence[tuple[str, str]]:
         """Return which fields hold a text as a value."""
         return self.values.get(text.casefold(), ())
+
+    @cached_property
+    def flags(self) -> Mapping[str, Value]:
+        """Fields that say yes or no, each with the value that says yes."""
+        return flags_of(self.layer, self.catalog)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +101,8 @@ def answer_question(
     if isinstance(asked, Several):
         names = [_said(defined.layer, name, language) for name in asked.options]
         distinct = tuple(dict.fromkeys(names))[:OPTIONS_MAX]
-        options = tuple(question.replace(asked.about, name) for name in distinct) if len(distinct) > 1 else ()
+        said = [f"{name} {asked.about}" if asked.is_value else name for name in distinct]
+        options = tuple(question.replace(asked.about, one) for one in said) if len(distinct) > 1 else ()
         return (
             NotByDefinition(asked.about, f"`{asked.about}` stands for several definitions.", options)
             if options
@@ -133,9 +140,10 @@ def _said(layer: Layer, name: str, language: Language) -> str:
 
 
 def _read(question: str, defined: Defined, asker: Asker) -> Asked | Unread | Several:
-    asked = read_request(question, defined.layer, asker.today, defined.places)
+    asked = read_request(question, defined.layer, asker.today, defined.places, flags=defined.flags)
     if not isinstance(asked, Asked):
         return asked
+    asked = _along_what_is_named(asked, defined, asker)
     if isinstance(compile_request(asked.layer, asked.request, defined.catalog.dialect, asker), Compiled):
         return asked
     if asked.of_rows is not None and isinstance(
@@ -143,11 +151,55 @@ def _read(question: str, defined: Defined, asker: Asker) -> Asked | Unread | Sev
     ):
         return replace(asked, request=asked.of_rows)
     # "By year" may mean a field that is called so, where the figure has no date of its own.
-    other = read_request(question, defined.layer, asker.today, defined.places, dates_as_fields=True)
+    other = read_request(
+        question, defined.layer, asker.today, defined.places, flags=defined.flags, dates_as_fields=True
+    )
     is_better = isinstance(other, Asked) and isinstance(
         compile_request(other.layer, other.request, defined.catalog.dialect, asker), Compiled
     )
     return other if is_better else asked
+
+
+def _along_what_is_named(asked: Asked, defined: Defined, asker: Asker) -> Asked:
+    """Return the request with the path that passes what is named, where several lead to a field: "region of the agent's team"."""
+    for _ in asked.request.dimensions + asked.request.filters:
+        refused = compile_request(asked.layer, asked.request, defined.catalog.dialect, asker)
+        if isinstance(refused, Compiled) or refused.code is not Code.AMBIGUOUS_PATH:
+            return asked
+        via = _path_named(asked, refused)
+        if via is None:
+            return asked
+        request = asked.request
+        changed = replace(
+            request,
+            dimensions=tuple(_by_way_of(item, refused.about, via) for item in request.dimensions),
+            filters=tuple(_by_way_of(item, refused.about, via) for item in request.filters),
+        )
+        if changed == request:
+            return asked
+        asked = replace(asked, request=changed)
+    return asked
+
+
+_Part = TypeVar("_Part", Dimension, Filter)
+
+
+def _by_way_of(item: _Part, target: str, via: tuple[str, ...]) -> _Part:
+    is_reached = item.field.rpartition(".")[0] == target and not item.via
+    return replace(item, via=via) if is_reached else item
+
+
+def _path_named(asked: Asked, refused: Refusal) -> tuple[str, ...] | None:
+    """Return the one path of a refusal that passes the most of the datasets that are named; None where none does."""
+    passed: list[tuple[int, tuple[str, ...]]] = []
+    for option in refused.options:
+        names = tuple(option.split(" > "))
+        steps = [one for one in asked.layer.relations if one.name in names or (one.role and one.role in names)]
+        between = {one.one for one in steps} - {refused.about}
+        passed.append((len(between.intersection(asked.spoken)), names))
+    most = max((count for count, _ in passed), default=0)
+    best = [names for count, names in passed if count == most]
+    return best[0] if most and len(best) == 1 else None
 
 
 def _changed(question: str, earlier: Sequence[str], defined: Defined, asker: Asker) -> Asked | Unread | Several:
@@ -155,9 +207,13 @@ def _changed(question: str, earlier: Sequence[str], defined: Defined, asker: Ask
     for text in earlier[-EARLIER_MAX:]:
         found = _read(text, defined, asker)
         if isinstance(found, Unread) and not found.words and before is not None:
-            found = read_change(text, before, asker.today, defined.places)
+            found = read_change(text, before, asker.today, defined.places, flags=defined.flags)
         before = found if isinstance(found, Asked) else None
-    return Unread(()) if before is None else read_change(question, before, asker.today, defined.places)
+    return (
+        Unread(())
+        if before is None
+        else read_change(question, before, asker.today, defined.places, flags=defined.flags)
+    )
 
 
 def _compiled(
@@ -167,7 +223,7 @@ def _compiled(
     if isinstance(compiled, Compiled):
         return ByDefinition(
             compiled.sql,
-            reading_of(layer, request, language),
+            reading_of(layer, request, language, defined.flags),
             compiled.notes,
             request.metrics,
             labels_of(layer, compiled.outputs, language),

@@ -11,9 +11,10 @@ from weakref import WeakKeyDictionary
 from querybus.text.synonyms import link_words
 from querybus_semantic.layer.definitions import Layer
 from querybus_translator.definitions.meanings import take
-from querybus_translator.definitions.outcome import State
-from querybus_translator.definitions.vocabulary import BARE_NOUN, Phrase, Sort, Vocabulary, phrase_of
-from querybus_translator.definitions.words import question_words
+from querybus_translator.definitions.naming.places import longest_at
+from querybus_translator.definitions.naming.vocabulary import BARE_NOUN, Meaning, Phrase, Sort, Vocabulary, phrase_of
+from querybus_translator.definitions.naming.words import question_words
+from querybus_translator.definitions.outcome import Named, State
 from querybus_translator.language.chinese_words import chinese_words
 from querybus_translator.language.segment import segment
 from querybus_translator.language.tokens import Token, TokenKind
@@ -22,13 +23,15 @@ TRANSLATED_WORDS_MAX: Final = 4
 TRANSLATIONS_MAX: Final = 400
 _BETWEEN: Final = frozenset({"的"})
 _SAID_IN_CHINESE: Final = (Sort.METRIC, Sort.VALUE, Sort.FILTER)
+_GENERAL: Final = frozenset({"额", "数", "量", "总额", "金额", "数量", "方式", "类型", "名称"})
+"""What may be left out behind a name: 毛额 is the gross, 付款方式 the payment."""
 
 
 def cut(tokens: Sequence[Token], vocabulary: Vocabulary) -> list[Token]:
     """Cut Chinese runs into the pieces that are known; an unknown piece stays one token."""
     if all(token.kind is not TokenKind.HAN for token in tokens):
         return list(tokens)
-    known = question_words().han | vocabulary.han | frozenset(_english(vocabulary))
+    known = question_words().han | vocabulary.han | (frozenset(english_of(vocabulary)) - question_words().steps)
     length = max((len(word) for word in known), default=1)
     result: list[Token] = []
     for token in tokens:
@@ -42,7 +45,7 @@ def cut(tokens: Sequence[Token], vocabulary: Vocabulary) -> list[Token]:
 _ENGLISH: WeakKeyDictionary[Vocabulary, Mapping[str, tuple[Phrase, ...]]] = WeakKeyDictionary()
 
 
-def _english(vocabulary: Vocabulary) -> Mapping[str, tuple[Phrase, ...]]:
+def english_of(vocabulary: Vocabulary) -> Mapping[str, tuple[Phrase, ...]]:
     """Return the Chinese words for words of the vocabulary, by business synonyms and by general dictionaries: 转化率, conversion rate."""
     known = _ENGLISH.get(vocabulary)
     if known is None:
@@ -51,6 +54,9 @@ def _english(vocabulary: Vocabulary) -> Mapping[str, tuple[Phrase, ...]]:
             if not word.isascii():
                 bases = [(base,) for other in others for base in phrase_of(other) if base in vocabulary.words]
                 found.setdefault(word, []).extend(bases)
+        for word, names in question_words().business.items():
+            phrases = [phrase_of(name) for name in names]
+            found.setdefault(word, []).extend(phrase for phrase in phrases if vocabulary.words.issuperset(phrase))
         for word, meant in chinese_words(frozenset(vocabulary.words)).items():
             found.setdefault(word, []).extend(tuple(item.split()) for item in sorted(meant))
         known = {word: tuple(dict.fromkeys(phrases)) for word, phrases in found.items() if phrases}
@@ -75,23 +81,41 @@ def translated(
         window = tokens[place : place + length]
         if window[-1].norm in _BETWEEN or all(token.kind is not TokenKind.HAN for token in window):
             continue
-        words = [
-            ((token.base,), *_english(vocabulary).get(token.norm, ())) for token in window if token.norm not in _BETWEEN
-        ]
-        if math.prod(map(len, words)) > TRANSLATIONS_MAX:
-            continue
-        found = {
-            one
-            for phrase in (tuple(chain.from_iterable(parts)) for parts in product(*words))
-            for one in (*vocabulary.phrases.get(phrase, ()), *vocabulary.turned.get(frozenset(phrase), ()))
-            if one.rank < BARE_NOUN and one.sort in ((Sort.FIELD,) if grouping else _SAID_IN_CHINESE)
-        }
-        found = {one for one in found if one.rank == min(other.rank for other in found)}
-        if len({(one.sort, one.name, one.value) for one in found}) != 1:
+        is_valued = place + length < len(tokens) and longest_at(tokens, place + length, question_words().valued) > 0
+        sorts = (Sort.FIELD, Sort.ROLE) if grouping else (*_SAID_IN_CHINESE, Sort.FIELD)
+        chosen = meant(window, vocabulary, sorts)
+        if chosen is None and length > 1 and window[-1].norm in _GENERAL:
+            chosen = meant(window[:-1], vocabulary, sorts)
+        is_condition = is_valued or (chosen is not None and chosen.name in state.flags)
+        if chosen is not None and chosen.sort is Sort.FIELD and not grouping and not is_condition:
             continue
         joined = tokens[place - 1].norm if place else ""
-        if take(next(iter(found)), place, layer, state, grouping=grouping, joined=joined, following=""):
-            if grouping:
+        if chosen is not None and take(
+            chosen, place, layer, state, grouping=grouping, joined=joined, following="", is_valued=is_valued
+        ):
+            if chosen.sort is Sort.FIELD and grouping:
                 state.dimension_ends = place + length
+            if chosen.sort in {Sort.METRIC, Sort.FIELD}:
+                state.last_named = Named(
+                    chosen.name, place, place + length, chosen.sort is Sort.FIELD, state.is_new_figure
+                )
             return length
     return 0
+
+
+def meant(window: Sequence[Token], vocabulary: Vocabulary, sorts: Sequence[Sort]) -> Meaning | None:
+    """Return the one thing that words stand for: the first of the sorts, by the longest of the names; None where there are several."""
+    words = [
+        ((token.base,), *english_of(vocabulary).get(token.norm, ())) for token in window if token.norm not in _BETWEEN
+    ]
+    if math.prod(map(len, words)) > TRANSLATIONS_MAX:
+        return None
+    found = [
+        ((sorts.index(one.sort), -len(phrase), one.rank), one)
+        for phrase in (tuple(chain.from_iterable(parts)) for parts in product(*words))
+        for one in (*vocabulary.phrases.get(phrase, ()), *vocabulary.turned.get(frozenset(phrase), ()))
+        if one.rank < BARE_NOUN and one.sort in sorts
+    ]
+    nearest = min((nearness for nearness, _ in found), default=None)
+    meant = {(one.name, one.value): one for nearness, one in found if nearness == nearest}
+    return next(iter(meant.values())) if len(meant) == 1 else None

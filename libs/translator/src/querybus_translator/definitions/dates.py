@@ -1,13 +1,18 @@
-"""Periods as questions about figures name them: ranges, quarters by ordinal, months without a year, fiscal years."""
+"""Time in questions about figures: periods, steps of time as groupings, whose date they are of, and what is compared."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date
+from datetime import date, timedelta
 from typing import Final
 
 from querybus_semantic.compiling.dates import moved, start_of
-from querybus_semantic.layer.definitions import Calendar, Grain
+from querybus_semantic.layer.definitions import Calendar, Dataset, Grain
+from querybus_semantic.layer.request import OWN_DATE, Dimension
+from querybus_translator.definitions.naming.places import longest_at, norm_at, phrase_at
+from querybus_translator.definitions.naming.vocabulary import Meaning, Sort, Vocabulary
+from querybus_translator.definitions.naming.words import question_words
+from querybus_translator.definitions.outcome import Question, State
 from querybus_translator.language.time.periods import read_period
 from querybus_translator.language.tokens import Token, TokenKind
 
@@ -86,3 +91,119 @@ def fiscal_year_at(tokens: Sequence[Token], place: int, today: date, calendar: C
 
 def _is_shifted(calendar: Calendar) -> bool:
     return (calendar.fiscal_starts_month, calendar.fiscal_starts_day) != (1, 1)
+
+
+def period(question: Question, place: int, state: State) -> int:
+    tokens, today, layer, vocabulary = question.tokens, question.today, question.layer, question.vocabulary
+    named = vocabulary.phrases.get(("fiscal", "year"), [])
+    texts = phrase_at(tokens, place, 3)
+    english = texts[:2] == ("fiscal", "year") and texts[2:] and texts[2].isdecimal()
+    chinese = texts[:1] and texts[0].isdecimal() and texts[1:2] == ("财年",)
+    if (english or chinese) and any(one.sort is Sort.FIELD for one in named):
+        year = texts[2] if english else texts[0]
+        state.values.setdefault(next(one.name for one in named if one.sort is Sort.FIELD), []).append(year)
+        return 3 if english else 2
+    fiscal = fiscal_year_at(tokens, place, today, layer.calendar)
+    read = fiscal or period_at(tokens, place, today)
+    if read is None:
+        return 0
+    end, (start, until) = read
+    joint = tokens[end].norm if end < len(tokens) else ""
+    if joint in {"to", "-", "until", "through", "till", "至", "到", "–", "and", "和"} and end + 1 < len(tokens):
+        later = period_at(tokens, end + 1, today) or month_after(tokens, end + 1, start)
+        if later is not None:
+            if start > later[1][0]:
+                # "December 2024 to April 2025" is dated; "January to June 2025" takes its year from the end.
+                start = start.replace(year=later[1][0].year)
+            adjoining = until == later[1][0] or joint not in {"and", "和"}
+            if start < later[1][1] and adjoining:
+                end, until = later[0], later[1][1]
+    after = tokens[end : end + 2]
+    if [token.norm for token in after] == ["to", "date"] or (after and after[0].norm in {"至今", "以来"}):
+        until = min(until, today + timedelta(days=1))
+        end += 2 if after[0].norm == "to" else 1
+    if state.period is not None:
+        state.unread.append(" ".join(token.text for token in tokens[place:end]))
+    state.period = (start, until)
+    return end - place
+
+
+def compared(question: Question, place: int, state: State) -> int:
+    tokens = question.tokens
+    words = question_words()
+    length = longest_at(tokens, place, words.compared)
+    if length:
+        state.compared = words.compared.meanings[phrase_at(tokens, place, length)]
+        return length
+    length = longest_at(tokens, place, words.changed)
+    if length:
+        state.changed = words.changed.meanings[phrase_at(tokens, place, length)]
+    return length
+
+
+def grain(question: Question, place: int, state: State, *, grouping: bool) -> int:
+    tokens, vocabulary = question.tokens, question.vocabulary
+    length = longest_at(tokens, place, question_words().grains)
+    if not length:
+        return 0
+    named = tuple(question_words().grains.meanings[phrase_at(tokens, place, length)].value.split("_"))
+    if len(named) > 1 and _names_field(vocabulary, named):
+        if not grouping:
+            return 0
+        name = next(one.name for one in vocabulary.phrases[named] if one.sort is Sort.FIELD)
+        state.dimensions.append(Dimension(name))
+        state.dimension_ends = place + length
+        return length
+    word = tokens[place].norm
+    alone = word.endswith("ly") or word == "annual"
+    if not grouping and not alone:
+        return 0
+    state.dimension_ends = place + length
+    grain = question_words().grains.meanings[phrase_at(tokens, place, length)]
+    field, more = _dated_by(question, place + length)
+    length += more
+    if not any(item.grain is grain for item in state.dimensions):
+        state.dimensions.append(Dimension(field, grain))
+        state.places.append((place, len(state.dimensions) - 1))
+    return length
+
+
+def _dated_by(question: Question, place: int) -> tuple[str, int]:
+    """Return the date that is meant, and the words that say so: "by month of the orders" is the orders' own date."""
+    tokens, layer, mentions = question.tokens, question.layer, question.mentions
+    behind = place + 1 + (norm_at(tokens, place + 1) == "the")
+    mention = next((one for one in mentions if one.start == behind), None)
+    dataset = layer.dataset(mention.dataset) if mention is not None and norm_at(tokens, place) == "of" else None
+    if mention is None or dataset is None:
+        return OWN_DATE, 0
+    own = _date_of(dataset)
+    return (own, mention.end - place) if own else (OWN_DATE, 0)
+
+
+def dated_noun(question: Question, place: int, chosen: Meaning, state: State) -> int:
+    """Take the step of time behind a noun, for that noun's own date: 按orders月份, "by order month"."""
+    tokens, layer = question.tokens, question.layer
+    behind = place + (norm_at(tokens, place) in {"的", "'s"})
+    length = longest_at(tokens, behind, question_words().grains) if behind < len(tokens) else 0
+    own = _date_of(layer.dataset(chosen.name)) if chosen.sort is Sort.DATASET and length else ""
+    if not own:
+        return 0
+    if tokens[behind].norm.endswith("ly"):
+        # "Per customer monthly" is of each month, not of the customers' own.
+        return 0
+    grain = question_words().grains.meanings[phrase_at(tokens, behind, length)]
+    state.dimensions.append(Dimension(own, grain))
+    return behind + length - place
+
+
+def _date_of(dataset: Dataset | None) -> str:
+    """Return the one date that a dataset's rows have, as dataset.field; empty where there is none or a choice."""
+    if dataset is None:
+        return ""
+    dates = [item.name for item in dataset.fields.values() if item.is_time]
+    own = dataset.time or (dates[0] if len(dates) == 1 else "")
+    return own if not own or "." in own else f"{dataset.name}.{own}"
+
+
+def _names_field(vocabulary: Vocabulary, phrase: tuple[str, ...]) -> bool:
+    return any(one.sort is Sort.FIELD for one in vocabulary.phrases.get(phrase, ()))

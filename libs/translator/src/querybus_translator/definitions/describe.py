@@ -10,12 +10,13 @@ from typing import Final
 from querybus.core.catalog import Language
 from querybus.sql.conditions.periods import next_month
 from querybus.text.readable_name import spoken_name
+from querybus.text.words import singular
 from querybus_semantic.compiling.compile import Output
 from querybus_semantic.compiling.leaves import field_named
 from querybus_semantic.layer.definitions import Layer, Metric, Words
 from querybus_semantic.layer.labels import label_of
 from querybus_semantic.layer.refusal import RefusedError
-from querybus_semantic.layer.request import OWN_DATE, Filter, Op, Period, Request
+from querybus_semantic.layer.request import OWN_DATE, Filter, Op, Period, Request, Value
 
 _GRAINS_ZH: Final = {
     "hour": "小时", "day": "天", "week": "周", "month": "月", "quarter": "季度", "year": "年",
@@ -23,20 +24,20 @@ _GRAINS_ZH: Final = {
 }  # fmt: skip
 
 
-def reading_of(layer: Layer, request: Request, language: Language) -> str:
-    """Return the request as one sentence, then what each figure means by whose definition."""
+def reading_of(layer: Layer, request: Request, language: Language, flags: Mapping[str, Value] | None = None) -> str:
+    """Return the request as one sentence, then what each figure means by whose definition. `flags` say yes or no."""
     is_english = language == "en"
     figures = [label_of(name, _words(layer, name), language) for name in request.metrics]
     parts = [(", " if is_english else "、").join(figures)]
     groups = [
-        _group(layer, item.field, item.grain.value if item.grain else "", language)
+        _group(layer, item.field, item.grain.value if item.grain else "", language, item.via)
         for item in request.dimensions
         if not item.hidden
     ]
     if groups:
         joined = (" and " if is_english else "、").join(groups)
         parts.append(f"by {joined}" if is_english else f"按{joined}")
-    parts += [_condition(layer, item, language) for item in request.filters]
+    parts += [_condition(layer, item, language, flags or {}) for item in request.filters]
     parts += [label_of(name, layer.filters[name].words, language) for name in request.named if name in layer.filters]
     if request.period is not None:
         parts.append(_period(request.period, language))
@@ -59,7 +60,7 @@ def labels_of(layer: Layer, outputs: Sequence[Output], language: Language) -> tu
             said = (
                 output.name
                 if output.name != output.field.rpartition(".")[2] and not grain
-                else _group(layer, output.field, grain, language)
+                else _group(layer, output.field, grain, language, output.via)
             )
         label = said[:1].upper() + said[1:]
         found.append(label if label not in found else f"{label} ({output.name})")
@@ -108,25 +109,47 @@ def _whose(layer: Layer, metric: Metric, language: Language) -> str:
     return f" ({said}{owner})" if language == "en" else f"（{said}{owner}）"
 
 
-def _group(layer: Layer, name: str, grain: str, language: Language) -> str:
+def _group(layer: Layer, name: str, grain: str, language: Language, via: Sequence[str] = ()) -> str:
     if grain and name == OWN_DATE:
         return grain.replace("_", " ") if language == "en" else _GRAINS_ZH[grain]
-    said = _field(layer, name, language)
+    said = _by_way_of(layer, via, _field(layer, name, language), language)
     if not grain:
         return said
     return f"{grain.replace('_', ' ')} of {said}" if language == "en" else f"{said}的{_GRAINS_ZH[grain]}"
 
 
+def _by_way_of(layer: Layer, via: Sequence[str], said: str, language: Language) -> str:
+    """Return a field's name with the role by which it is reached: "origin country", where two relations lead to countries."""
+    roles = {relation.role for relation in layer.relations if relation.role}
+    role = next((name for name in via if name in roles), "")
+    return said if not role else f"{spoken_name(role)} {said}" if language == "en" else f"{spoken_name(role)}的{said}"
+
+
 def _field(layer: Layer, name: str, language: Language) -> str:
     try:
-        _, field = field_named(layer, name)
+        dataset, field = field_named(layer, name)
     except RefusedError:
         return spoken_name(name.rpartition(".")[2])
-    return label_of(name, field.words if field is not None else Words(), language)
+    said = label_of(name, field.words if field is not None else Words(), language)
+    if said.lower() not in _OF_ANYTHING:
+        return said
+    owner = spoken_name(singular(dataset))
+    return f"{owner} {said}" if language == "en" else f"{owner}的{said}"
 
 
-def _condition(layer: Layer, item: Filter, language: Language) -> str:
-    said = _field(layer, item.field, language)
+_OF_ANYTHING: Final = frozenset({"name", "id", "title", "label", "code", "key"})
+"""Labels that do not say what of."""
+
+
+def _condition(layer: Layer, item: Filter, language: Language, flags: Mapping[str, Value]) -> str:
+    metric = layer.metric(item.field)
+    name = _field(layer, item.field, language) if metric is None else label_of(item.field, metric.words, language)
+    said = _by_way_of(layer, item.via, name, language)
+    if item.op is Op.EQUAL and item.field in flags and item.values == (flags[item.field],):
+        return f"only where {said} is yes" if language == "en" else f"{said}为是"
+    whose = f" of each {singular(spoken_name(item.per))}" if language == "en" else f"每个{spoken_name(item.per)}的"
+    if item.per:
+        said = f"{said}{whose}" if language == "en" else f"{whose}{said}"
     values = (" or " if language == "en" else "或").join(str(value) for value in item.values)
     if item.op in {Op.EQUAL, Op.IN, Op.IS}:
         return f"{said} {values}" if language == "en" else f"{said}为{values}"
@@ -139,6 +162,14 @@ _SAID: Final[Mapping[tuple[Op, Language], str]] = {
     (Op.NONE, "zh"): "不含{field} {values}",
     (Op.SOME, "en"): "with {field} {values}",
     (Op.SOME, "zh"): "含{field} {values}",
+    (Op.GREATER, "en"): "{field} more than {values}",
+    (Op.GREATER, "zh"): "{field}超过{values}",
+    (Op.GREATER_OR_EQUAL, "en"): "{field} at least {values}",
+    (Op.GREATER_OR_EQUAL, "zh"): "{field}至少{values}",
+    (Op.LESS, "en"): "{field} less than {values}",
+    (Op.LESS, "zh"): "{field}少于{values}",
+    (Op.LESS_OR_EQUAL, "en"): "{field} at most {values}",
+    (Op.LESS_OR_EQUAL, "zh"): "{field}至多{values}",
 }
 
 

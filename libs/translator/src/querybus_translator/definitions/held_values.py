@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from querybus_semantic.compiling.leaves import field_named
+from querybus_semantic.layer.definitions import Layer, Type
+from querybus_semantic.layer.request import Filter, Op
+from querybus_translator.definitions.naming.places import Mention, longest_at, phrase_at
+from querybus_translator.definitions.naming.vocabulary import PHRASE_WORDS_MAX, Sort, Vocabulary, currency_of
+from querybus_translator.definitions.naming.words import question_words
 from querybus_translator.definitions.outcome import Lead, Several, State, Values
-from querybus_translator.definitions.places import longest_at, phrase_at
-from querybus_translator.definitions.vocabulary import PHRASE_WORDS_MAX, Sort, Vocabulary
-from querybus_translator.definitions.words import question_words
 from querybus_translator.language.tokens import Token, TokenKind
 
+NEAR_WORDS_MAX: Final = 2
 LINKING: Final = frozenset(
     {"and", "or", ",", "、", "和", "与", "及", "或", "或者", "，", "a", "an", "the", "any", "both"}
 )
@@ -25,6 +29,12 @@ def led(tokens: Sequence[Token], place: int, vocabulary: Vocabulary, values: Val
             return 1
         # 除了 has said so before.
         return 1 if state.excluded else 0
+    sides = words.sides
+    if (tokens[place].norm in sides["to"] or tokens[place].norm in sides["from"]) and (
+        place + 1 < len(tokens) and is_value(tokens, place + 1, vocabulary, values)
+    ):
+        # Which of two relations it means is decided once the value is read.
+        return 1
     for lead, phrases in ((Lead.EXCLUDING, words.excluding), (Lead.HAVING, words.having)):
         length = longest_at(tokens, place, phrases)
         behind = place + length
@@ -61,17 +71,82 @@ def is_value(tokens: Sequence[Token], place: int, vocabulary: Vocabulary, values
     return any(values(" ".join(one.text for one in tokens[place : place + length])) for length in (1, 2, 3))
 
 
-def stored_value(tokens: Sequence[Token], place: int, values: Values | None, state: State) -> int:
-    """Take a value that is stored, of several fields the choice between them; return how many words it has."""
+def is_flag(tokens: Sequence[Token], place: int, vocabulary: Vocabulary, state: State) -> bool:
+    """Whether a field that says yes or no is named here."""
+    return any(
+        one.sort is Sort.FIELD and one.name in state.flags
+        for length in range(min(PHRASE_WORDS_MAX, len(tokens) - place), 0, -1)
+        for one in vocabulary.phrases.get(phrase_at(tokens, place, length), ())
+    )
+
+
+def note_currency(layer: Layer, values: Values | None, state: State) -> None:
+    """Settle "in dollars": the figures are in dollars, or have no currency and the rows have one; else it is unread."""
+    if not state.currency:
+        return
+    figures = [metric for name in state.metrics if (metric := layer.metric(name)) is not None]
+    # How many there are is in no currency.
+    known = {currency_of(one) for one in figures if not one.expression.strip().upper().startswith("COUNT")} or {""}
+    stored = list(values(state.currency)) if values is not None and known == {""} else []
+    if known == {state.currency}:
+        return
+    if len({name for name, _ in stored}) == 1:
+        state.lead = Lead.NONE
+        state.note_value(*stored[0], "")
+    else:
+        state.unread.append(state.currency)
+
+
+def valued(tokens: Sequence[Token], place: int, name: str, layer: Layer, values: Values | None, state: State) -> int:
+    """Take "is A" behind a field: a value that is stored there, a quoted text, or a number where it holds numbers."""
+    if place >= len(tokens):
+        return 0
+    link = longest_at(tokens, place, question_words().valued)
+    first = place + link
+    for length in range(min(4, len(tokens) - first), 0, -1):
+        pieces = [token.text for token in tokens[first : first + length]]
+        stored = (*(values(" ".join(pieces)) if values else ()), *(values("".join(pieces)) if values else ()))
+        code = question_words().currencies.meanings.get(phrase_at(tokens, first, length), "")
+        stored = (*stored, *(values(code) if values and code else ()))
+        own = next((value for field, value in stored if field == name), None)
+        if own is not None:
+            state.note_value(name, own, "")
+            return link + length
+    if not link or first >= len(tokens):
+        return 0
+    token = tokens[first]
+    if token.kind is TokenKind.QUOTED:
+        state.note_value(name, token.text, "")
+        return link + 1
+    _, field = field_named(layer, name)
+    if token.kind is TokenKind.NUMBER and field is not None and field.type in {Type.INTEGER, Type.NUMBER}:
+        number = float(token.norm)
+        state.filters.append(Filter(name, Op.EQUAL, (int(number) if number.is_integer() else number,)))
+        return link + 1
+    return 0
+
+
+def stored_value(
+    tokens: Sequence[Token], place: int, values: Values | None, state: State, mentions: Sequence[Mention]
+) -> int:
+    """Take a value that is stored, of several fields the choice between them; return how many words it has.
+
+    "Clients billed in yen": of several fields that of the noun right before it is meant.
+    """
     if values is None or tokens[place].kind is TokenKind.MARK or tokens[place].norm in question_words().glue:
         return 0
     for length in range(min(4, len(tokens) - place), 0, -1):
         pieces = [token.text for token in tokens[place : place + length]]
         text = " ".join(pieces)
-        found = values(text) or values("".join(pieces))
+        code = question_words().currencies.meanings.get(phrase_at(tokens, place, length), "")
+        found = values(text) or values("".join(pieces)) or (values(code) if code else ())
         if found:
+            near = {one.dataset for one in mentions if 0 <= place - one.end <= NEAR_WORDS_MAX}
+            own = [pair for pair in found if pair[0].rpartition(".")[0] in near]
+            found = own if len({name for name, _ in own}) == 1 else found
             if len({name for name, _ in found}) > 1:
-                state.several = state.several or Several(text, tuple(sorted({name for name, _ in found})))
+                options = tuple(sorted({name for name, _ in found}))
+                state.several = state.several or Several(text, options, is_value=True)
             state.note_value(*found[0], tokens[place - 1].norm if place else "")
             return length
     return 0

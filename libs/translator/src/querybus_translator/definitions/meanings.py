@@ -6,13 +6,23 @@ from collections.abc import Sequence
 from typing import Final
 
 from querybus_semantic.layer.definitions import Layer
-from querybus_semantic.layer.request import Dimension
-from querybus_translator.definitions.outcome import Several, State, kept_apart, shown_by
-from querybus_translator.definitions.places import norm_at
-from querybus_translator.definitions.vocabulary import BARE_NOUN, Meaning, Sort, one_side
+from querybus_semantic.layer.request import OWN_DATE, Dimension, Filter, Op
+from querybus_translator.definitions.naming.places import Mention, norm_at, phrase_at
+from querybus_translator.definitions.naming.vocabulary import (
+    BARE_NOUN,
+    PHRASE_WORDS_MAX,
+    Meaning,
+    Sort,
+    Vocabulary,
+    one_side,
+)
+from querybus_translator.definitions.outcome import LINKS, Lead, Several, State, kept_apart, shown_by
 from querybus_translator.language.tokens import Token, TokenKind
 
 COUNT_WORDS: Final = frozenset({"数", "数量", "个数", "总数", "笔数", "件数"})
+
+
+_OWNED: Final = frozenset({"of", "all", "the", "for", "in", "from", "our", "在", "的", "'s", "所属", "属于", "所在"})
 
 
 def is_counted(tokens: Sequence[Token], place: int, length: int) -> bool:
@@ -44,6 +54,9 @@ def chosen_of(meanings: Sequence[Meaning], layer: Layer, *, grouping: bool, owne
         if grouping
         else (Sort.METRIC, Sort.FILTER, Sort.VALUE, Sort.ROLE, Sort.DATE, Sort.FIELD, Sort.DATASET)
     )
+    if not grouping and any(one.sort is Sort.DATASET for one in meanings):
+        # "Of clients" speaks of the clients, not of the name by which one of them is shown.
+        meanings = [one for one in meanings if one.sort is not Sort.FIELD or one.rank == 0]
     for sort in order:
         found = [one for one in meanings if one.sort is sort]
         if not found:
@@ -58,21 +71,31 @@ def chosen_of(meanings: Sequence[Meaning], layer: Layer, *, grouping: bool, owne
 
 
 def take(
-    chosen: Meaning, place: int, layer: Layer, state: State, *, grouping: bool, joined: str, following: str
+    chosen: Meaning,
+    place: int,
+    layer: Layer,
+    state: State,
+    *,
+    grouping: bool,
+    joined: str,
+    following: str,
+    owns: bool = False,
+    is_valued: bool = False,
 ) -> bool:
-    """Note a meaning; False where it has none at this place."""
+    """Note a meaning; False where it has none at this place. `owns`: a field or another noun of it is named behind it."""
     if chosen.sort is Sort.DATASET:
+        if owns:
+            return True
         if not grouping:
             # "Revenue of customers": whose figure it is changes nothing; a noun by itself may mean anything.
-            return joined in {"of", "all", "the", "for", "in", "from", "our", "在"} or following == "的"
+            return joined in _OWNED or following == "的" or state.condition_ends == place
         key = shown_by(layer, chosen.name) if joined not in {"per", "每", "每个"} else None
         if key is None:
             return False
         chosen = Meaning(Sort.FIELD, key)
         state.dimensions += kept_apart(layer, key) if all(item.field != key for item in state.dimensions) else []
     if chosen.sort is Sort.FIELD and not grouping:
-        state.ungrouped.append(chosen.name)
-        return True
+        return _take_field(chosen, layer, state, joined=joined, is_valued=is_valued)
     if chosen.sort is Sort.FIELD and state.dimension_ends == place:
         # Two nouns in a row are one thing that has no definition, not two groupings.
         return False
@@ -84,7 +107,8 @@ def take(
             return False
         state.is_joined = False
         kept = state.nouns if chosen.rank == BARE_NOUN else state.metrics
-        if chosen.name not in kept:
+        state.is_new_figure = chosen.name not in kept
+        if state.is_new_figure:
             kept.append(chosen.name)
     elif chosen.sort is Sort.FIELD:
         if all(item.field != chosen.name for item in state.dimensions):
@@ -97,3 +121,66 @@ def take(
     elif chosen.sort is Sort.ROLE:
         state.roles.append((place, chosen.name))
     return True
+
+
+def _take_field(chosen: Meaning, layer: Layer, state: State, *, joined: str, is_valued: bool) -> bool:
+    """Note a field that nothing is grouped by: what says yes or no is a condition, a date the date of the period."""
+    if chosen.name in state.flags and not is_valued:
+        if joined in LINKS and any(item.field in state.flags for item in state.filters):
+            # "Cancelled or returned": whether one or both is meant is not known.
+            return False
+        if state.lead is Lead.PART:
+            state.parts.append((chosen.name, state.flags[chosen.name]))
+            return True
+        # "Cost on holidays": what says yes or no is a condition by itself.
+        state.filters.append(Filter(chosen.name, Op.EQUAL, (state.flags[chosen.name],)))
+    elif state.date == OWN_DATE and _is_date(layer, chosen.name) and not is_valued:
+        # "Delivered_on in April": the date that the period is of.
+        state.date = chosen.name
+    else:
+        state.ungrouped.append(chosen.name)
+    return True
+
+
+def _is_date(layer: Layer, name: str) -> bool:
+    dataset, _, field = name.rpartition(".")
+    known = layer.dataset(dataset)
+    item = known.named(field) if known is not None else None
+    return item is not None and item.is_time
+
+
+def of_owner(
+    several: Several,
+    meanings: Sequence[Meaning],
+    tokens: Sequence[Token],
+    place: int,
+    length: int,
+    mentions: Sequence[Mention],
+) -> Meaning | Several:
+    """Return the field of the noun that is named right before or behind it: "the customer's region", "region of the customer"."""
+    behind = place + length
+    if norm_at(tokens, behind) == "of":
+        behind += 1
+        while norm_at(tokens, behind) in {"the", "our", "its", "their", "a", "an"}:
+            behind += 1
+    for mention in mentions:
+        is_before = mention.end == place - 1 and tokens[place - 1].norm in {"的", "'s"}
+        if is_before or (mention.start == behind and behind > place + length):
+            own = [
+                one for one in meanings if one.name in several.options and one.name.startswith(f"{mention.dataset}.")
+            ]
+            if len(own) == 1:
+                return own[0]
+    return several
+
+
+def owns(tokens: Sequence[Token], place: int, vocabulary: Vocabulary) -> bool:
+    """Whether a field or another noun of it is named behind a noun that ends here: customers的region, "the agent's team"."""
+    if norm_at(tokens, place) not in {"的", "'s", "所属", "属于", "所在"}:
+        return False
+    sorts = {
+        one.sort
+        for length in range(1, min(PHRASE_WORDS_MAX, len(tokens) - place - 1) + 1)
+        for one in vocabulary.phrases.get(phrase_at(tokens, place + 1, length), ())
+    }
+    return Sort.METRIC not in sorts and not sorts.isdisjoint({Sort.FIELD, Sort.DATASET})

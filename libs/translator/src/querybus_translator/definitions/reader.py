@@ -2,58 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import date
 from typing import Final
 
 from querybus_semantic.layer.definitions import Grain, Layer
-from querybus_semantic.layer.request import OWN_DATE, Dimension
+from querybus_semantic.layer.request import OWN_DATE, Dimension, Value
 from querybus_translator.definitions.chinese_names import cut, translated
-from querybus_translator.definitions.dates import fiscal_year_at, month_after, period_at
-from querybus_translator.definitions.held_values import LINKING, is_value, led, stored_value
-from querybus_translator.definitions.meanings import COUNT_WORDS, chosen_of, is_asked_for, is_counted, take
+from querybus_translator.definitions.comparisons import comparison, settled
+from querybus_translator.definitions.dates import compared, dated_noun, grain, period
+from querybus_translator.definitions.held_values import (
+    LINKING,
+    is_flag,
+    is_value,
+    led,
+    note_currency,
+    stored_value,
+    valued,
+)
+from querybus_translator.definitions.meanings import (
+    COUNT_WORDS,
+    chosen_of,
+    is_asked_for,
+    is_counted,
+    of_owner,
+    owns,
+    take,
+)
+from querybus_translator.definitions.naming.places import longest_at, mentions_of, norm_at, phrase_at
+from querybus_translator.definitions.naming.vocabulary import (
+    BARE_NOUN,
+    PHRASE_WORDS_MAX,
+    Meaning,
+    Sort,
+    Vocabulary,
+    home_of,
+    vocabulary_of,
+)
+from querybus_translator.definitions.naming.words import question_words
 from querybus_translator.definitions.outcome import (
     Asked,
     Lead,
+    Named,
+    Question,
     Several,
     State,
     Unread,
     Values,
     asked_of,
-    kept_apart,
-    shown_by,
 )
-from querybus_translator.definitions.places import longest_at, norm_at, phrase_at
-from querybus_translator.definitions.vocabulary import (
-    BARE_NOUN,
-    PHRASE_WORDS_MAX,
-    Sort,
-    Vocabulary,
-    vocabulary_of,
-)
-from querybus_translator.definitions.words import question_words
-from querybus_translator.language.lexicon import lexicon
-from querybus_translator.language.time.words import chinese_number
+from querybus_translator.definitions.rankings import ranked_noun, ranking
+from querybus_translator.definitions.rephrase import rephrased
 from querybus_translator.language.tokens import Token, TokenKind, tokenize
-
-LIMIT_MAX: Final = 1_000
 
 
 def read_request(
-    question: str, layer: Layer, today: date, values: Values | None = None, *, dates_as_fields: bool = False
+    question: str,
+    layer: Layer,
+    today: date,
+    values: Values | None = None,
+    *,
+    flags: Mapping[str, Value] | None = None,
+    dates_as_fields: bool = False,
 ) -> Asked | Unread | Several:
     """Return what a question asks of a layer; `dates_as_fields` takes "by year" for a field of that name.
 
-    `values` finds stored values that the layer does not list. A word that no definition, value or period takes leaves
+    `values` finds stored values that the layer does not list, `flags` are fields that say yes or no, each with what says
+    yes. A word that no definition, value or period takes leaves
     the whole question unread: nothing is guessed and nothing is passed over.
     """
-    vocabulary = vocabulary_of(layer)
-    tokens = cut(tokenize(question.replace("_", " ")), vocabulary)
-    state = State()
-    _read(tokens, layer, today, vocabulary, values, state, dates_as_fields=dates_as_fields)
+    asking, state = _question(question, layer, today, values), State(flags=flags or {})
+    tokens, vocabulary, mentions = asking.tokens, asking.vocabulary, asking.mentions
+    _read(asking, state, dates_as_fields=dates_as_fields)
+    if not settled(tokens, layer, vocabulary, state, mentions):
+        return Unread(tuple(tokens[one.start].text for one in state.comparisons))
+    state.unread += [tokens[place].text for place in state.owners]
+    note_currency(layer, values, state)
+    _levels(layer, state)
     if state.metrics:
         state.metrics += [name for name in state.nouns if name not in state.metrics]
+    if state.counts_rows and state.metrics and not _rows_counted(layer, vocabulary, state):
+        state.unread.append("number")
     if not state.metrics and len(state.nouns) == 1 and state.dimensions and tokens[0].norm not in _LISTED:
         # "Tickets by team", and not "list tickets by team": how many there are of each.
         state.metrics = list(state.nouns)
@@ -62,7 +92,10 @@ def read_request(
     if state.unread:
         return Unread(tuple(state.unread))
     # Only of a question that is about figures, and read to the end, is it asked which of several is meant.
-    return state.several or asked_of(layer, state)
+    if state.several is not None:
+        return state.several
+    asked = asked_of(layer, state)
+    return replace(asked, spoken=tuple(one.dataset for one in mentions)) if isinstance(asked, Asked) else asked
 
 
 _LISTED: Final = frozenset(
@@ -70,23 +103,26 @@ _LISTED: Final = frozenset(
 )
 
 
-def read_change(question: str, before: Asked, today: date, values: Values | None = None) -> Asked | Unread | Several:
+def read_change(
+    question: str,
+    before: Asked,
+    today: date,
+    values: Values | None = None,
+    *,
+    flags: Mapping[str, Value] | None = None,
+) -> Asked | Unread | Several:
     """Return what a question without a figure makes of the one before: other groupings, a condition more, another period.
 
     What it names takes the place of what was; the rest stays. A word that nothing takes leaves it unread.
     """
     layer = before.layer
-    vocabulary = vocabulary_of(layer)
-    state = State()
-    _read(
-        cut(tokenize(question.replace("_", " ")), vocabulary),
-        layer,
-        today,
-        vocabulary,
-        values,
-        state,
-        dates_as_fields=False,
-    )
+    asking, state = _question(question, layer, today, values), State(flags=flags or {})
+    tokens = asking.tokens
+    _read(asking, state, dates_as_fields=False)
+    state.metrics += before.used[:1] if state.comparisons and not state.metrics else ()
+    if not settled(tokens, layer, asking.vocabulary, state, asking.mentions) or state.counts_rows:
+        return Unread(tuple(tokens[one.start].text for one in state.comparisons) or ("number",))
+    state.unread += [tokens[place].text for place in state.owners]
     # "And what about East?" groups by nothing: these words say nothing of themselves.
     unread = [word for word in state.unread if word.lower() not in {"then", "instead", "only", "just", "呢", "那"}]
     if unread:
@@ -118,40 +154,44 @@ def read_change(question: str, before: Asked, today: date, values: Values | None
     )
 
 
-def _read(
-    tokens: Sequence[Token],
-    layer: Layer,
-    today: date,
-    vocabulary: Vocabulary,
-    values: Values | None,
-    state: State,
-    *,
-    dates_as_fields: bool,
-) -> None:
+def _question(text: str, layer: Layer, today: date, values: Values | None) -> Question:
+    vocabulary = vocabulary_of(layer)
+    tokens = rephrased(cut(tokenize(text.replace("_", " ")), vocabulary), vocabulary)
+    return Question(tokens, layer, vocabulary, mentions_of(tokens, vocabulary), today, values)
+
+
+def _read(question: Question, state: State, *, dates_as_fields: bool) -> None:
+    tokens, vocabulary, values, mentions = question.tokens, question.vocabulary, question.values, question.mentions
     place, grouping, just_opened = 0, False, False
     while place < len(tokens):
         token = tokens[place]
         if (
             state.lead is not Lead.NONE
-            and token.norm not in LINKING
+            and token.norm not in (question_words().glue if state.lead is Lead.PART else LINKING)
             and not is_value(tokens, place, vocabulary, values)
+            and not is_flag(tokens, place, vocabulary, state)
         ):
             state.lead = Lead.NONE
+        is_named, conditions = _is_named(tokens, place, vocabulary), state.conditions
         taken = (
-            _fixed(tokens, place)
+            _fixed(question, place)
+            or _currency(question, place, state)
             or led(tokens, place, vocabulary, values, state)
-            or _compared(tokens, place, state)
-            or (0 if just_opened else _period(tokens, place, today, layer, vocabulary, state))
-            or _ranked_noun(tokens, place, layer, vocabulary, state)
-            or _ranking(tokens, place, state)
-            or (0 if dates_as_fields else _grain(tokens, place, vocabulary, state, grouping=grouping))
-            or _meaning(tokens, place, layer, vocabulary, state, grouping=grouping)
-            or _small(tokens, place, state)
-            or stored_value(tokens, place, values, state)
+            or compared(question, place, state)
+            or (0 if just_opened or is_named else period(question, place, state))
+            or comparison(tokens, place, question.layer, vocabulary, state)
+            or ranked_noun(question, place, state)
+            or ranking(question, place, state)
+            or (0 if dates_as_fields or is_named else grain(question, place, state, grouping=grouping))
+            or _meaning(question, place, state, grouping=grouping)
+            or _small(question, place, state)
+            or stored_value(tokens, place, values, state, mentions)
         )
         if taken:
             place += taken
             just_opened = False
+            if state.conditions > conditions:
+                state.condition_ends = place
             continue
         opened = longest_at(tokens, place, question_words().grouping)
         if opened:
@@ -159,9 +199,17 @@ def _read(
             place += opened
             continue
         state.is_split = state.is_split or token.norm in {"各", "各有", "each", "分别", "respectively"}
-        is_second_figure = token.norm in COUNT_WORDS and place > 0 and tokens[place - 1].norm in _LISTING
-        if token.kind is not TokenKind.MARK and (
-            token.norm not in question_words().glue or token.norm in question_words().weighty or is_second_figure
+        if state.share and token.norm in _WAS and state.metrics:
+            # "What share of revenue *was* online": what follows is the part.
+            state.lead = Lead.PART
+        is_counting = token.norm in COUNT_WORDS or (token.norm == "number" and norm_at(tokens, place + 1) != "of")
+        is_second_figure = is_counting and place > 0 and tokens[place - 1].norm in _LISTING
+        if is_second_figure:
+            state.counts_rows = True
+        elif any(mention.start <= place < mention.end for mention in mentions):
+            state.owners.append(place)
+        elif token.kind is not TokenKind.MARK and (
+            token.norm not in question_words().glue or token.norm in question_words().weighty
         ):
             state.unread.append(token.text)
         elif token.norm not in _JOINING:
@@ -174,23 +222,95 @@ _LISTING: Final = frozenset({"and", ",", "、", "和", "与", "及", "以及", "
 _JOINING: Final = frozenset({"and", ",", "、", "和", "与", "及", "the", "a", "以及", "，"})
 
 
-def _fixed(tokens: Sequence[Token], place: int) -> int:
-    """Return the length of a set phrase that says nothing: "in total", "calendar year"."""
+_WAS: Final = frozenset({"is", "are", "was", "were", "came", "comes"})
+
+
+def _levels(layer: Layer, state: State) -> None:
+    """ "The balance at the end of March": of a field without a figure's name, the level that it has at the end."""
+    if state.metrics or not state.closing:
+        return
+    for name in state.ungrouped:
+        dataset, _, column = name.rpartition(".")
+        summed = {f"sum({dataset}.{column})".lower(), f"sum({column})".lower()}
+        levels = [
+            key
+            for key, metric in layer.metrics.items()
+            if metric.non_additive is not None
+            and metric.non_additive.choice == "last"
+            and metric.expression.replace(" ", "").lower() in summed
+        ]
+        # What has no row on the last day still has its level: each member's own last row, where that is defined.
+        by_member = [key for key in levels if (metric := layer.metrics[key]).non_additive and metric.non_additive.per]
+        chosen = by_member or levels
+        if len(chosen) == 1:
+            state.ungrouped.remove(name)
+            state.metrics.append(chosen[0])
+            return
+
+
+def _rows_counted(layer: Layer, vocabulary: Vocabulary, state: State) -> bool:
+    """ "Amount and number": the count of the rows that the first figure is made of."""
+    metric = layer.metric(state.metrics[0]) if state.metrics else None
+    for dataset in home_of(metric) if metric is not None else ():
+        counts = vocabulary.counts.get(dataset, ())
+        if len(counts) == 1:
+            state.metrics += [name for name in counts if name not in state.metrics]
+            return True
+    return False
+
+
+def _is_named(tokens: Sequence[Token], place: int, vocabulary: Vocabulary) -> bool:
+    """Whether a definition of several words begins here: "monthly fee", "today's tier" are names, no step of time and no day."""
+    if tokens[place].base not in vocabulary.firsts:
+        return False
+    return any(
+        one.sort in {Sort.METRIC, Sort.FIELD, Sort.FILTER}
+        for length in range(min(PHRASE_WORDS_MAX, len(tokens) - place), 1, -1)
+        # "Fiscal year 2025" is a year, "by fiscal year" a field of that name.
+        if not norm_at(tokens, place + length).isdecimal()
+        for one in vocabulary.phrases.get(phrase_at(tokens, place, length), ())
+    )
+
+
+def _fixed(question: Question, place: int) -> int:
+    """Return the length of a set phrase that says nothing: "in total", "calendar year", "at that time"."""
+    tokens, layer, vocabulary = question.tokens, question.layer, question.vocabulary
     norms = [token.norm for token in tokens[place : place + 2]]
     if norms == ["in", "total"]:
         return 2
+    words = question_words()
+    then = longest_at(tokens, place, words.at_that_time)
+    if then and any(relation.range is not None for relation in layer.relations):
+        return then
+    if norms[0] in words.own and norms[1:] and tokens[place + 1].base in vocabulary.firsts:
+        return 1
+    if norms[0] in words.currency_deeds and norms[1:] == ["in"] and place + 2 < len(tokens):
+        # "Clients billed in yen": what is done in a currency says nothing but whose currency it is.
+        return 1 if longest_at(tokens, place + 2, words.currencies) else 0
+    supplied = any(token.base in words.supplies for token in tokens)
+    if norms[0] in words.deeds and tokens[place].base not in vocabulary.words and not supplied:
+        return 1
     following = tokens[place + 2].norm if place + 2 < len(tokens) else ""
     return 2 if norms == ["calendar", "year"] and following.isdecimal() else 0
 
 
-def _compared(tokens: Sequence[Token], place: int, state: State) -> int:
-    length = longest_at(tokens, place, question_words().compared)
-    if length:
-        state.compared = question_words().compared.meanings[phrase_at(tokens, place, length)]
-    return length
+def _currency(question: Question, place: int, state: State) -> int:
+    """Take "in dollars", 美元: what the figures are to be in. "Billed in yen" is a condition, and no matter of this."""
+    tokens = question.tokens
+    words = question_words()
+    first = place + (tokens[place].norm in {"in", "以"})
+    length = longest_at(tokens, first, words.currencies) if first < len(tokens) else 0
+    before = tokens[place - 1].norm if place else ""
+    is_condition = state.lead is Lead.PART or before in words.currency_deeds or (before == "in" and place == first)
+    if not length or is_condition or state.currency or longest_at(tokens, max(place - 1, 0), words.valued):
+        return 0
+    state.currency = words.currencies.meanings[phrase_at(tokens, first, length)]
+    end = first + length
+    return end + (norm_at(tokens, end) in {"计", "计价", "计算", "结算", "为单位"}) - place
 
 
-def _small(tokens: Sequence[Token], place: int, state: State) -> int:
+def _small(question: Question, place: int, state: State) -> int:
+    tokens = question.tokens
     words = question_words()
     length = longest_at(tokens, place, words.share)
     if length:
@@ -208,153 +328,73 @@ def _small(tokens: Sequence[Token], place: int, state: State) -> int:
     return 0
 
 
-def _grain(tokens: Sequence[Token], place: int, vocabulary: Vocabulary, state: State, *, grouping: bool) -> int:
-    length = longest_at(tokens, place, question_words().grains)
-    if not length:
-        return 0
-    named = tuple(question_words().grains.meanings[phrase_at(tokens, place, length)].value.split("_"))
-    if len(named) > 1 and _names_field(vocabulary, named):
-        if not grouping:
-            return 0
-        name = next(one.name for one in vocabulary.phrases[named] if one.sort is Sort.FIELD)
-        state.dimensions.append(Dimension(name))
-        state.dimension_ends = place + length
-        return length
-    word = tokens[place].norm
-    alone = word.endswith("ly") or word == "annual"
-    if not grouping and not alone:
-        return 0
-    state.dimension_ends = place + length
-    grain = question_words().grains.meanings[phrase_at(tokens, place, length)]
-    if not any(item.grain is grain for item in state.dimensions):
-        state.dimensions.append(Dimension(OWN_DATE, grain))
-        state.places.append((place, len(state.dimensions) - 1))
-    return length
-
-
-def _ranked_noun(tokens: Sequence[Token], place: int, layer: Layer, vocabulary: Vocabulary, state: State) -> int:
-    """ "Top 5 customers": the noun after the number is what is ranked, not how many of them there are."""
-    if state.ranked_at != place or tokens[place].base not in vocabulary.firsts:
-        return 0
-    for length in range(min(PHRASE_WORDS_MAX, len(tokens) - place), 0, -1):
-        for one in vocabulary.phrases.get(phrase_at(tokens, place, length), ()):
-            key = (
-                one.name if one.sort is Sort.FIELD else shown_by(layer, one.name) if one.sort is Sort.DATASET else None
-            )
-            if key is not None:
-                state.dimensions += [Dimension(key), *kept_apart(layer, key)]
-                state.dimension_ends = place + length
-                return length
-    return 0
-
-
-def _ranking(tokens: Sequence[Token], place: int, state: State) -> int:
-    words, token = question_words(), tokens[place]
-    descending = token.norm in words.descending
-    if not descending and token.norm not in words.ascending:
-        return 0
-    following = tokens[place + 1] if place + 1 < len(tokens) else None
-    number = None
-    if following is not None:
-        number = (
-            int(following.norm)
-            if following.kind is TokenKind.NUMBER and following.norm.isdecimal()
-            else lexicon().numbers.get(following.norm) or chinese_number(following.text)
-        )
-    if number is None or not 0 < number <= LIMIT_MAX:
-        return 0
-    state.descending, state.limit = descending, number
-    after = tokens[place + 2].norm if place + 2 < len(tokens) else ""
-    length = 3 if after in {"名", "个", "位", "大", "条", "家"} else 2
-    state.ranked_at = place + length
-    return length
-
-
-def _names_field(vocabulary: Vocabulary, phrase: tuple[str, ...]) -> bool:
-    return any(one.sort is Sort.FIELD for one in vocabulary.phrases.get(phrase, ()))
-
-
-def _period(
-    tokens: Sequence[Token], place: int, today: date, layer: Layer, vocabulary: Vocabulary, state: State
-) -> int:
-    named = vocabulary.phrases.get(("fiscal", "year"), [])
-    texts = phrase_at(tokens, place, 3)
-    english = texts[:2] == ("fiscal", "year") and texts[2:] and texts[2].isdecimal()
-    chinese = texts[:1] and texts[0].isdecimal() and texts[1:2] == ("财年",)
-    if (english or chinese) and any(one.sort is Sort.FIELD for one in named):
-        year = texts[2] if english else texts[0]
-        state.values.setdefault(next(one.name for one in named if one.sort is Sort.FIELD), []).append(year)
-        return 3 if english else 2
-    fiscal = fiscal_year_at(tokens, place, today, layer.calendar)
-    read = fiscal or period_at(tokens, place, today)
-    if read is None:
-        return 0
-    end, (start, until) = read
-    joint = tokens[end].norm if end < len(tokens) else ""
-    if joint in {"to", "-", "until", "through", "till", "至", "到", "–", "and", "和"} and end + 1 < len(tokens):
-        later = period_at(tokens, end + 1, today) or month_after(tokens, end + 1, start)
-        if later is not None:
-            if start > later[1][0]:
-                # "December 2024 to April 2025" is dated; "January to June 2025" takes its year from the end.
-                start = start.replace(year=later[1][0].year)
-            adjoining = until == later[1][0] or joint not in {"and", "和"}
-            if start < later[1][1] and adjoining:
-                end, until = later[0], later[1][1]
-    after = tokens[end : end + 2]
-    if [token.norm for token in after] == ["to", "date"] or (after and after[0].norm in {"至今", "以来"}):
-        until = min(until, today + timedelta(days=1))
-        end += 2 if after[0].norm == "to" else 1
-    if state.period is not None:
-        state.unread.append(" ".join(token.text for token in tokens[place:end]))
-    state.period = (start, until)
-    return end - place
-
-
-def _meaning(
-    tokens: Sequence[Token], place: int, layer: Layer, vocabulary: Vocabulary, state: State, *, grouping: bool
-) -> int:
-    words_max = PHRASE_WORDS_MAX if tokens[place].base in vocabulary.firsts else 0
-    plain = next(
-        (
-            n
-            for n in range(min(words_max, len(tokens) - place), 0, -1)
-            if phrase_at(tokens, place, n) in vocabulary.phrases
-        ),
-        0,
-    )
+def _meaning(question: Question, place: int, state: State, *, grouping: bool) -> int:
+    """Take the longest phrase of the vocabulary that begins here and has a meaning at this place."""
+    tokens, layer, vocabulary = question.tokens, question.layer, question.vocabulary
+    longest = min(PHRASE_WORDS_MAX if tokens[place].base in vocabulary.firsts else 0, len(tokens) - place)
+    known = [n for n in range(longest, 0, -1) if phrase_at(tokens, place, n) in vocabulary.phrases]
     # "refund率" is one figure, of which "refund" is another.
-    longer = translated(tokens, place, layer, vocabulary, state, grouping=grouping, longer_than=plain) if plain else 0
+    longer = 0
+    if known:
+        longer = translated(tokens, place, layer, vocabulary, state, grouping=grouping, longer_than=known[0])
     if longer:
         return longer
-    for length in range(min(words_max, len(tokens) - place), 0, -1):
-        meanings = vocabulary.phrases.get(phrase_at(tokens, place, length))
-        if not meanings:
-            continue
-        owner = place > 0 and tokens[place - 1].norm in {"of", "the"} and 0 <= place - state.dimension_ends <= 2
-        ranks = state.limit is not None and not state.metrics
-        chosen = chosen_of(meanings, layer, grouping=grouping and not ranks, owner=owner)
+    for length in known:
+        chosen = _chosen(question, place, length, state, grouping=grouping)
         if isinstance(chosen, Several):
-            state.several = state.several or replace(
-                chosen, about=" ".join(token.text for token in tokens[place : place + length])
-            )
+            said = " ".join(token.text for token in tokens[place : place + length])
+            state.several = state.several or replace(chosen, about=said)
             return length
-        if chosen is None:
-            continue
-        if chosen.sort is Sort.METRIC and chosen.rank == BARE_NOUN and not is_asked_for(tokens, place, length):
-            chosen = next((one for one in meanings if one.sort is Sort.DATASET), chosen)
-        elif chosen.sort is Sort.METRIC and is_counted(tokens, place, length):
-            chosen = replace(chosen, rank=1)
-        if not take(
-            chosen,
-            place,
-            layer,
-            state,
-            grouping=grouping,
-            joined=tokens[place - 1].norm if place else "",
-            following=norm_at(tokens, place + length),
-        ):
-            continue
-        if grouping and chosen.sort in {Sort.FIELD, Sort.DATASET}:
-            state.dimension_ends = place + length
-        return length
-    return translated(tokens, place, layer, vocabulary, state, grouping=grouping)
+        taken = _taken(question, place, length, chosen, state, grouping=grouping) if chosen is not None else 0
+        if taken:
+            return taken
+    length = translated(tokens, place, layer, vocabulary, state, grouping=grouping)
+    if length and state.last_named is not None and state.last_named.name in state.ungrouped:
+        length += valued(tokens, place + length, state.last_named.name, layer, question.values, state)
+    return length
+
+
+def _chosen(question: Question, place: int, length: int, state: State, *, grouping: bool) -> Meaning | Several | None:
+    """Return what a phrase means at its place, or what it may mean."""
+    tokens, layer = question.tokens, question.layer
+    meanings = question.vocabulary.phrases[phrase_at(tokens, place, length)]
+    owner = place > 0 and tokens[place - 1].norm in {"of", "the"} and 0 <= place - state.dimension_ends <= 2
+    ranks = state.limit is not None and not state.metrics
+    chosen = chosen_of(meanings, layer, grouping=grouping and not ranks, owner=owner)
+    if isinstance(chosen, Several):
+        return of_owner(chosen, meanings, tokens, place, length, question.mentions)
+    if chosen is None or chosen.sort is not Sort.METRIC:
+        return chosen
+    if chosen.rank == BARE_NOUN and not is_asked_for(tokens, place, length):
+        return next((one for one in meanings if one.sort is Sort.DATASET), chosen)
+    return replace(chosen, rank=1) if is_counted(tokens, place, length) else chosen
+
+
+def _taken(question: Question, place: int, length: int, chosen: Meaning, state: State, *, grouping: bool) -> int:
+    """Note a meaning and what belongs to it; return how many words that are, 0 where it has no place here."""
+    tokens, layer, end = question.tokens, question.layer, place + length
+    dated = dated_noun(question, end, chosen, state) if grouping else 0
+    if dated:
+        return length + dated
+    is_owner = owns(tokens, end, question.vocabulary)
+    if not take(
+        chosen,
+        place,
+        layer,
+        state,
+        grouping=grouping,
+        joined=tokens[place - 1].norm if place else "",
+        following=norm_at(tokens, end),
+        owns=is_owner,
+        is_valued=end < len(tokens) and longest_at(tokens, end, question_words().valued) > 0,
+    ):
+        return 0
+    if chosen.sort is Sort.DATASET and is_owner:
+        return length + 1
+    if chosen.sort in {Sort.METRIC, Sort.FIELD}:
+        state.last_named = Named(chosen.name, place, end, chosen.sort is Sort.FIELD, state.is_new_figure)
+    if chosen.name in state.ungrouped:
+        return length + valued(tokens, end, chosen.name, layer, question.values, state)
+    if grouping and chosen.sort in {Sort.FIELD, Sort.DATASET}:
+        state.dimension_ends = end
+    return length

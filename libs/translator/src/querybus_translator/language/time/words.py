@@ -12,6 +12,7 @@ from importlib import resources
 from typing import Final
 
 from querybus.core.catalog import Language
+from querybus.text.words import singular
 
 CHINESE_NUMBER_LENGTH_MAX = 10
 _STEP_WORDS_MAX = 4
@@ -112,6 +113,11 @@ def leads_period(word: str) -> bool:
 def is_month(word: str) -> bool:
     """Return whether a lower-case word names a month."""
     return word in times().months
+
+
+def is_time_unit(word: str) -> bool:
+    """Return whether a lower-case word is a unit of time: days, month, 年."""
+    return word in times().steps or singular(word) in times().steps
 
 
 @lru_cache(maxsize=4_096)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Generic, TypeVar
 
 from querybus_semantic.layer.definitions import Grain
-from querybus_translator.definitions.vocabulary import phrase_of, word_list
-from querybus_translator.language.time.words import time_words
+from querybus_translator.definitions.naming.vocabulary import phrase_of, word_list
+from querybus_translator.language.lexicon import Op, lexicon
+from querybus_translator.language.time.words import time_words, times
 
 _V = TypeVar("_V")
+COMPARING = frozenset({Op.GREATER, Op.AT_LEAST, Op.LESS, Op.AT_MOST, Op.OR_MORE, Op.OR_LESS})
+"""What compares a figure with a number."""
 
 
 class Phrases(Generic[_V]):
@@ -38,9 +41,21 @@ class QuestionWords:
     descending: frozenset[str]
     ascending: frozenset[str]
     statistics: Mapping[str, tuple[str, ...]]
+    valued: Phrases[None]
+    sides: Mapping[str, frozenset[str]]
+    changed: Phrases[Grain]
+    currencies: Phrases[str]
+    business: Mapping[str, tuple[str, ...]]
     excluding: Phrases[None]
     having: Phrases[None]
     excluded_behind: frozenset[str]
+    own: frozenset[str]
+    at_that_time: Phrases[None]
+    deeds: frozenset[str]
+    supplies: frozenset[str]
+    currency_deeds: frozenset[str]
+    steps: frozenset[str]
+    """A grouping and a step of time that dictionaries have as one word: 按月 is "monthly" there."""
     han: frozenset[str]
 
 
@@ -50,11 +65,16 @@ def question_words() -> QuestionWords:
     read = word_list()
     grains = {phrase_of(text): Grain(name) for language in read["grains"].values() for text, name in language.items()}
     compared = {phrase_of(text): Grain(row["unit"]) for row in read["compared"] for text in (*row["en"], *row["zh"])}
+    changed = {phrase_of(text): Grain(row["unit"]) for row in read["changed"] for text in (*row["en"], *row["zh"])}
     ranking, share, closing, trend = read["ranking"], read["share"], read["closing"], read["trend"]
     excluding, having = read["excluding"], read["having"]
     chinese = [
         *excluding["zh"], *excluding["behind_zh"], *having["zh"],
         *read["glue_zh"], *read["grouping_zh"], *read["grains"]["zh"], *share["zh"], *closing["zh"], *trend["zh"],
+        *read["valued"]["zh"], *(text for texts in read["sides"].values() for text in texts if not text.isascii()),
+        *(text for row in read["changed"] for text in row["zh"]),
+        *(text for texts in read["currencies"].values() for text in texts if not text.isascii()),
+        *read["own"], *read["at_that_time"], *read["deeds"], *_comparing(),
         *ranking["descending_zh"], *ranking["ascending_zh"], *(text for row in read["compared"] for text in row["zh"]),
     ]  # fmt: skip
     return QuestionWords(
@@ -69,11 +89,30 @@ def question_words() -> QuestionWords:
         descending=frozenset((*ranking["descending_en"], *ranking["descending_zh"])),
         ascending=frozenset((*ranking["ascending_en"], *ranking["ascending_zh"])),
         statistics={word: tuple(others.split()) for word, others in read["statistics_zh"].items()},
+        valued=_plain(*read["valued"]["en"], *read["valued"]["zh"]),
+        sides={name: frozenset(texts) for name, texts in read["sides"].items()},
+        changed=Phrases(changed),
+        currencies=Phrases({phrase_of(text): code for code, texts in read["currencies"].items() for text in texts}),
+        business={word: tuple(others) for word, others in read["business_zh"].items()},
         excluding=_plain(*excluding["en"], *excluding["zh"]),
         having=_plain(*having["en"], *having["zh"]),
         excluded_behind=frozenset(excluding["behind_zh"]),
-        han=frozenset((*chinese, *time_words(), "至", "到", "前", "财", "本", "今年以来", "以来")),
+        own=frozenset(read["own"]),
+        at_that_time=_plain(*read["at_that_time"]),
+        deeds=frozenset(read["deeds"]),
+        supplies=frozenset(read["supplies"]),
+        currency_deeds=frozenset(read["currency_deeds"]),
+        steps=frozenset(f"{grouping}{grain}" for grouping in read["grouping_zh"] for grain in read["grains"]["zh"]),
+        han=frozenset((*chinese, *time_words(), "至", "到", "前", "财", "本", "今年以来", "以来", "至今")),
     )
+
+
+def _comparing() -> Iterator[str]:
+    """Yield the Chinese words of comparisons with numbers, numbers themselves and what is counted by them."""
+    known = lexicon()
+    yield from (text for text, phrases in known.chinese.items() if any(one.op in COMPARING for one in phrases))
+    yield from known.measure_words
+    yield from times().digits
 
 
 def _plain(*texts: str) -> Phrases[None]:
