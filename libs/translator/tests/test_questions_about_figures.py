@@ -217,3 +217,84 @@ def test_what_may_mean_two_things_is_not_answered_by_a_definition(question: str)
 )
 def test_what_was_read_is_said_in_words(question: str, language: Language, said: str) -> None:
     assert reading(question, language) == said
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("which carrier has the most tonnes", [("Boje", 140)]),
+        ("carrier with the highest damage", [("Anker", 12)]),
+        ("which carrier had the most shipments in January 2025", [("Anker", 2)]),
+        ("top carrier by tonnes", [("Boje", 140)]),
+        ("best month by tonnes", [("2025-02-01", 140)]),
+        ("which month had the most tonnes", [("2025-02-01", 140)]),
+        ("which currency has the most tonnes", [("JPY", 100)]),
+        ("top 2 origin countries by tonnes", [("DE", 40), ("NO", 100)]),
+        ("the 2 carriers with the most tonnes", [("Anker", 30), ("Boje", 140)]),
+        ("哪个carrier的tonnes最多", [("Boje", 140)]),
+        ("tonnes最多的carrier", [("Boje", 140)]),
+        ("tonnes前2的carriers", [("Anker", 30), ("Boje", 140)]),
+    ],
+)
+def test_what_has_the_most_is_ranked(question: str, answer: list[tuple[object, ...]]) -> None:
+    assert rows(question) == answer
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("carriers by tonnes", "Total tonnes, by carrier name, highest first."),
+        ("carriers sorted by tonnes ascending", "Total tonnes, by carrier name, lowest first."),
+        ("tonnes by carrier, highest first", "Total tonnes, by carrier name, highest first."),
+        ("carrier with the most tonnes", "Total tonnes, by carrier name, the highest one."),
+        ("top 2 carriers by tonnes", "Total tonnes, by carrier name, the highest 2."),
+        ("tonnes by country of origin", "Total tonnes, by origin country."),
+    ],
+)
+def test_an_order_is_read_back(question: str, said: str) -> None:
+    assert reading(question) == said
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("tonnes since February 2025", [(140,)]),
+        ("tonnes after January 2025", [(140,)]),
+        ("tonnes before February 2025", [(30,)]),
+        ("tonnes until 2025-02-05", [(70,)]),
+        ("tonnes from 2025-01-15 to 2025-02-05", [(60,)]),
+        ("tonnes between 2025-01-15 and 2025-02-05", [(60,)]),
+        ("tonnes year to date", [(170,)]),
+        ("2025年2月以来的tonnes", [(140,)]),
+        ("2025年2月以前的tonnes", [(30,)]),
+        ("截至2025年1月的tonnes", [(30,)]),
+        ("最近两个月的tonnes", [(160,)]),
+        ("compare tonnes in January and February 2025", [("2025-01-01", 30), ("2025-02-01", 140)]),
+        ("compare tonnes in January 2024 and January 2025", [(30, None)]),
+        ("compare tonnes of Anker and Boje", [("Anker", 30), ("Boje", 140)]),
+        ("how many late shipments", [(2,)]),
+        ("number of cold containers", [(2,)]),
+        ("tonnes by country (origin)", [("DE", 40), ("NL", 30), ("NO", 100)]),
+    ],
+)
+def test_periods_may_be_open_and_compared(question: str, answer: list[tuple[object, ...]]) -> None:
+    assert rows(question) == answer
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "highest tonnes by carrier",
+        "most tonnes",
+        "carriers with fewer than 2 containers",
+        "which carriers had the fewest shipments",
+        "how many carriers have no shipments",
+        "tonnes no",
+        "the carrier with the second most tonnes",
+        "tonnes next month",
+        "compare tonnes",
+        "list shipments by carrier",
+    ],
+)
+def test_a_ranking_or_comparison_that_is_not_whole_is_not_answered_by_a_definition(question: str) -> None:
+    assert answer_question(question, (), freight(), ASKER, "en") is None

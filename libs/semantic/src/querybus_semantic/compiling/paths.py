@@ -249,6 +249,14 @@ def many_side_path(layer: Layer, start: str, target: str, via: tuple[str, ...]) 
     return shortest[0] if shortest else None
 
 
+def _reaches_many(layer: Layer, start: str, target: str) -> bool:
+    """Whether rows of the target are reached against the direction of a relation, by one way or by several."""
+    try:
+        return many_side_path(layer, start, target, ()) is not None
+    except RefusedError:
+        return True
+
+
 def why_no_path(layer: Layer, start: str, target: str) -> RefusedError:
     """Return the refusal for a dimension or filter that cannot be reached without multiplying rows."""
     for relation in layer.relations:
@@ -267,7 +275,7 @@ def why_no_path(layer: Layer, start: str, target: str) -> RefusedError:
                 f"Relation {relation.name} to {relation.one} cannot be used: {reason}.",
                 relation.name,
             )
-    if many_side_path(layer, start, target, ()) is not None:
+    if _reaches_many(layer, start, target):
         return RefusedError(
             Code.NO_PATH,
             f"{start} cannot be split by {target}: one row of {start} belongs to several rows of {target}, and no rule "

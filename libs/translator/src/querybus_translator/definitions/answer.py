@@ -140,9 +140,11 @@ def _said(layer: Layer, name: str, language: Language) -> str:
 
 
 def _read(question: str, defined: Defined, asker: Asker) -> Asked | Unread | Several:
+    question, chosen = _path_chosen(question, defined.layer)
     asked = read_request(question, defined.layer, asker.today, defined.places, flags=defined.flags)
     if not isinstance(asked, Asked):
         return asked
+    asked = replace(asked, steps=chosen)
     asked = _along_what_is_named(asked, defined, asker)
     if isinstance(compile_request(asked.layer, asked.request, defined.catalog.dialect, asker), Compiled):
         return asked
@@ -158,6 +160,18 @@ def _read(question: str, defined: Defined, asker: Asker) -> Asked | Unread | Sev
         compile_request(other.layer, other.request, defined.catalog.dialect, asker), Compiled
     )
     return other if is_better else asked
+
+
+_CHOICE: Final = re.compile(r"\s*[(（]([^()（）]+)[)）]\s*[?？。.!！]?\s*$")
+
+
+def _path_chosen(question: str, layer: Layer) -> tuple[str, tuple[str, ...]]:
+    """Return a question without the relation that was chosen of several, and that relation: "tonnes by country (origin)"."""
+    found = _CHOICE.search(question)
+    known = {name for one in layer.relations for name in (one.name, one.role) if name}
+    if found is None or found[1].strip() not in known:
+        return question, ()
+    return question[: found.start()], (found[1].strip(),)
 
 
 def _along_what_is_named(asked: Asked, defined: Defined, asker: Asker) -> Asked:
@@ -194,6 +208,8 @@ def _path_named(asked: Asked, refused: Refusal) -> tuple[str, ...] | None:
     passed: list[tuple[int, tuple[str, ...]]] = []
     for option in refused.options:
         names = tuple(option.split(" > "))
+        if not set(asked.steps).isdisjoint(names):
+            return names
         steps = [one for one in asked.layer.relations if one.name in names or (one.role and one.role in names)]
         between = {one.one for one in steps} - {refused.about}
         passed.append((len(between.intersection(asked.spoken)), names))
@@ -239,9 +255,12 @@ def _refused(
         return None
     options: tuple[str, ...] = ()
     if refusal.code is Code.AMBIGUOUS_PATH and question:
-        options = tuple(
-            f"{question.rstrip('?？ ')} ({option.partition(' > ')[0]})" for option in refusal.options[:OPTIONS_MAX]
-        )
+        paths = [option.split(" > ") for option in refusal.options[:OPTIONS_MAX]]
+        # Where the ways part: the first step that not all of them have.
+        parting = [
+            next((step for step in path if any(step not in other for other in paths)), path[0]) for path in paths
+        ]
+        options = tuple(f"{question.rstrip('?？ ')} ({step})" for step in dict.fromkeys(parting))
     elif refusal.code in {Code.NO_PATH, Code.CLOSED_RELATION, Code.FINER_GRAIN}:
         without = replace(request, dimensions=(), order=(), limit=None)
         options = (reading_of(layer, without, language).partition("." if language == "en" else "。")[0],)

@@ -154,7 +154,7 @@ def settled(
             counted = vocabulary.counts.get(owner.dataset, ())
             state.nouns = [name for name in state.nouns if name not in counted]
         if not one.name:
-            if len(state.metrics) != 1 or not state.dimensions:
+            if len(state.metrics) != 1 or not state.dimensions or _leaves_out_none(one, state.metrics[0], vocabulary):
                 return False
             state.filters.append(Filter(state.metrics[0], one.op, (one.value,)))
             continue
@@ -174,11 +174,16 @@ def settled(
         elif owner is None and not any(place < one.start for place, _ in state.places):
             # "Revenue above 10 by city" may be that of the cities or of single rows.
             return False
-        if not state.dimensions:
+        if not state.dimensions or _leaves_out_none(one, one.name, vocabulary):
             return False
         state.metrics.append(one.name)
         state.filters.append(Filter(one.name, one.op, (one.value,)))
     return True
+
+
+def _leaves_out_none(one: Compared, name: str, vocabulary: Vocabulary) -> bool:
+    """Whether groups without any row fit and would be left out: who has none at all has "fewer than 2"."""
+    return one.op in {Op.LESS, Op.LESS_OR_EQUAL} and any(name in names for names in vocabulary.counts.values())
 
 
 def _is_dated_apart(layer: Layer, one: Compared, owner: Mention, state: State) -> bool:

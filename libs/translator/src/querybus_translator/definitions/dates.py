@@ -12,14 +12,11 @@ from querybus_semantic.layer.request import OWN_DATE, Dimension
 from querybus_translator.definitions.naming.places import longest_at, norm_at, phrase_at
 from querybus_translator.definitions.naming.vocabulary import Meaning, Sort, Vocabulary
 from querybus_translator.definitions.naming.words import question_words
-from querybus_translator.definitions.outcome import Question, State
+from querybus_translator.definitions.outcome import Days, Question, State
 from querybus_translator.language.time.periods import read_period
 from querybus_translator.language.tokens import Token, TokenKind
 
 YEAR_MIN, YEAR_MAX = 1900, 2150
-
-Days = tuple[date, date]
-"""From included, until excluded."""
 
 
 def month_after(tokens: Sequence[Token], place: int, start: date) -> tuple[int, Days] | None:
@@ -94,6 +91,7 @@ def _is_shifted(calendar: Calendar) -> bool:
 
 
 def period(question: Question, place: int, state: State) -> int:
+    """Take a period: named, from one to another, open at one end, or two that are compared."""
     tokens, today, layer, vocabulary = question.tokens, question.today, question.layer, question.vocabulary
     named = vocabulary.phrases.get(("fiscal", "year"), [])
     texts = phrase_at(tokens, place, 3)
@@ -103,8 +101,24 @@ def period(question: Question, place: int, state: State) -> int:
         year = texts[2] if english else texts[0]
         state.values.setdefault(next(one.name for one in named if one.sort is Sort.FIELD), []).append(year)
         return 3 if english else 2
-    fiscal = fiscal_year_at(tokens, place, today, layer.calendar)
-    read = fiscal or period_at(tokens, place, today)
+    running = longest_at(tokens, place, question_words().to_date)
+    if running:
+        step = question_words().to_date.meanings[phrase_at(tokens, place, running)]
+        if any(one.cumulative is not None and one.cumulative.to_date is step for one in layer.metrics.values()):
+            # A figure of the owner's is called so.
+            return 0
+        days = start_of(today, step, layer.calendar), today + timedelta(days=1)
+        return _noted(state, question, place, running, days)
+    ranged = _ranged(tokens, place, today)
+    if ranged is not None:
+        return _noted(state, question, place, ranged[0] - place, ranged[1])
+    lead, opened = _opened(tokens, place)
+    if opened:
+        first = period_at(tokens, place + opened, today) if place + opened < len(tokens) else None
+        if first is None:
+            return 0
+        return _noted(state, question, place, first[0] - place, _open(lead, first[1]))
+    read = fiscal_year_at(tokens, place, today, layer.calendar) or period_at(tokens, place, today)
     if read is None:
         return 0
     end, (start, until) = read
@@ -114,23 +128,105 @@ def period(question: Question, place: int, state: State) -> int:
         if later is not None:
             if start > later[1][0]:
                 # "December 2024 to April 2025" is dated; "January to June 2025" takes its year from the end.
-                start = start.replace(year=later[1][0].year)
-            adjoining = until == later[1][0] or joint not in {"and", "和"}
+                start, until = start.replace(year=later[1][0].year), until.replace(year=later[1][0].year)
+            is_pair = joint in {"and", "和"}
+            adjoining = until == later[1][0] or not is_pair
+            if is_pair:
+                earlier, latest = sorted(((start, until), later[1]))
+                state.pair = earlier, latest
+                if state.comparing:
+                    return _noted(state, question, place, later[0] - place, (earlier[0], latest[1]))
             if start < later[1][1] and adjoining:
                 end, until = later[0], later[1][1]
     after = tokens[end : end + 2]
-    if [token.norm for token in after] == ["to", "date"] or (after and after[0].norm in {"至今", "以来"}):
+    if [token.norm for token in after] == ["to", "date"] or (after and after[0].norm == "至今"):
         until = min(until, today + timedelta(days=1))
         end += 2 if after[0].norm == "to" else 1
+    elif after:
+        behind, length = _opened(tokens, end, behind=True)
+        if length:
+            return _noted(state, question, place, end + length - place, _open(behind, (start, until)))
+    return _noted(state, question, place, end - place, (start, until))
+
+
+def _ranged(tokens: Sequence[Token], place: int, today: date) -> tuple[int, Days] | None:
+    """Return "from one day to another", "between January and March": the place behind it, and its days."""
+    joints = _RANGES.get(tokens[place].norm)
+    first = period_at(tokens, place + 1, today) if joints and place + 1 < len(tokens) else None
+    if joints is None or first is None or first[0] + 1 >= len(tokens) or tokens[first[0]].norm not in joints:
+        return None
+    last = period_at(tokens, first[0] + 1, today) or month_after(tokens, first[0] + 1, first[1][0])
+    if last is None:
+        return None
+    start = first[1][0] if first[1][0] < last[1][1] else first[1][0].replace(year=last[1][0].year)
+    end = last[0] + (norm_at(tokens, last[0]) in {"之间", "期间"})
+    return (end, (start, last[1][1])) if start < last[1][1] else None
+
+
+_TO: Final = frozenset({"to", "until", "till", "through", "-", "–", "至", "到"})
+_RANGES: Final = {
+    "from": _TO, "从": _TO, "自": _TO, "between": frozenset({"and", "-"}), "在": _TO | {"和", "与"},
+}  # fmt: skip
+
+
+def _noted(state: State, question: Question, place: int, length: int, days: tuple[date | None, date | None]) -> int:
     if state.period is not None:
-        state.unread.append(" ".join(token.text for token in tokens[place:end]))
-    state.period = (start, until)
-    return end - place
+        state.unread.append(" ".join(token.text for token in question.tokens[place : place + length]))
+    state.period = days
+    return length
+
+
+def _opened(tokens: Sequence[Token], place: int, *, behind: bool = False) -> tuple[str, int]:
+    """Return how an open period is spoken of at a place and the length of the words: "since", 以后; empty where it is not."""
+    for name, phrases in question_words().open_periods.items():
+        length = longest_at(tokens, place, phrases) if name.endswith("_behind") is behind else 0
+        if length:
+            return name.removesuffix("_behind"), length
+    return "", 0
+
+
+def _open(lead: str, days: Days) -> tuple[date | None, date | None]:
+    start, until = days
+    opened: dict[str, tuple[date | None, date | None]] = {
+        "since": (start, None), "after": (until, None), "before": (None, start), "until": (None, until)
+    }  # fmt: skip
+    return opened[lead]
+
+
+def beside(state: State) -> bool:
+    """Put two periods that are compared beside each other, as steps of time or as the later and the one before; False where neither fits."""
+    if not state.comparing:
+        return True
+    if state.pair is None and not state.dimensions and sum(len(codes) > 1 for codes in state.values.values()) == 1:
+        # "Compare the tonnes of Anker and Boje".
+        state.is_split = True
+        return True
+    if state.pair is None or state.compared is not None:
+        return False
+    (start, until), (later, end) = state.pair
+    for step in (Grain.DAY, Grain.WEEK, Grain.MONTH, Grain.QUARTER, Grain.YEAR):
+        if moved(start, 1, step) != until or moved(later, 1, step) != end:
+            continue
+        if until == later:
+            if any(item.grain for item in state.dimensions):
+                return False
+            state.dimensions.append(Dimension(OWN_DATE, step))
+            state.period = (start, end)
+            return True
+    for unit in (Grain.YEAR, Grain.QUARTER, Grain.MONTH):
+        if moved(start, 1, unit) == later and moved(until, 1, unit) == end:
+            state.period, state.compared = (later, end), unit
+            return True
+    return False
 
 
 def compared(question: Question, place: int, state: State) -> int:
-    tokens = question.tokens
-    words = question_words()
+    """Take words that set figures beside those of another period."""
+    tokens, words = question.tokens, question_words()
+    length = longest_at(tokens, place, words.comparing)
+    if length:
+        state.comparing = True
+        return length
     length = longest_at(tokens, place, words.compared)
     if length:
         state.compared = words.compared.meanings[phrase_at(tokens, place, length)]
@@ -142,6 +238,7 @@ def compared(question: Question, place: int, state: State) -> int:
 
 
 def grain(question: Question, place: int, state: State, *, grouping: bool) -> int:
+    """Take a step of time by which figures are grouped."""
     tokens, vocabulary = question.tokens, question.vocabulary
     length = longest_at(tokens, place, question_words().grains)
     if not length:
@@ -156,7 +253,9 @@ def grain(question: Question, place: int, state: State, *, grouping: bool) -> in
         return length
     word = tokens[place].norm
     alone = word.endswith("ly") or word == "annual"
-    if not grouping and not alone:
+    before = tokens[place - 1].norm if place else ""
+    state.asked_step = state.asked_step or before in question_words().ranked_nouns or before in _WHICH
+    if not grouping and not alone and not state.asked_step:
         return 0
     state.dimension_ends = place + length
     grain = question_words().grains.meanings[phrase_at(tokens, place, length)]
@@ -166,6 +265,9 @@ def grain(question: Question, place: int, state: State, *, grouping: bool) -> in
         state.dimensions.append(Dimension(field, grain))
         state.places.append((place, len(state.dimensions) - 1))
     return length
+
+
+_WHICH: Final = frozenset({"which", "what", "哪个", "哪", "哪一", "哪一个"})
 
 
 def _dated_by(question: Question, place: int) -> tuple[str, int]:

@@ -41,12 +41,28 @@ def reading_of(layer: Layer, request: Request, language: Language, flags: Mappin
     parts += [label_of(name, layer.filters[name].words, language) for name in request.named if name in layer.filters]
     if request.period is not None:
         parts.append(_period(request.period, language))
-    if request.limit is not None:
-        parts.append(f"the first {request.limit}" if is_english else f"前{request.limit}名")
+    parts += _order(request, language)
     sentence = (", " if is_english else "，").join(part for part in parts if part)
     meanings = list(_meanings(layer, request, language))
     end = "." if is_english else "。"
     return sentence[:1].upper() + sentence[1:] + end + "".join(f" {one}{end}" for one in meanings)
+
+
+def _order(request: Request, language: Language) -> Iterator[str]:
+    """Yield how rows are sorted and how many of them are shown."""
+    is_english = language == "en"
+    if not request.order:
+        if request.limit is not None:
+            yield f"the first {request.limit}" if is_english else f"前{request.limit}名"
+        return
+    highest = ("the highest", "最高的") if request.order[0].descending else ("the lowest", "最低的")
+    if request.limit == 1:
+        yield f"{highest[0]} one" if is_english else f"{highest[1]}一个"
+    elif request.limit is not None:
+        yield f"{highest[0]} {request.limit}" if is_english else f"{highest[1]}{request.limit}个"
+    else:
+        first = highest[0].removeprefix("the ")
+        yield f"{first} first" if is_english else f"{highest[1].removesuffix('的')}在前"
 
 
 def labels_of(layer: Layer, outputs: Sequence[Output], language: Language) -> tuple[str, ...]:

@@ -68,6 +68,8 @@ def is_value(tokens: Sequence[Token], place: int, vocabulary: Vocabulary, values
         return True
     if values is None or token.kind is TokenKind.MARK or token.norm in question_words().glue:
         return False
+    if token.norm in question_words().weighty:
+        return is_spelt_out(token, values(token.text))
     return any(values(" ".join(one.text for one in tokens[place : place + length])) for length in (1, 2, 3))
 
 
@@ -126,6 +128,11 @@ def valued(tokens: Sequence[Token], place: int, name: str, layer: Layer, values:
     return 0
 
 
+def is_spelt_out(token: Token, found: Sequence[tuple[str, str]]) -> bool:
+    """Whether a value is meant that is spelt as a word of weight is: "NO" is a country, "no" is not."""
+    return token.norm not in question_words().weighty or any(value == token.text for _, value in found)
+
+
 def stored_value(
     tokens: Sequence[Token], place: int, values: Values | None, state: State, mentions: Sequence[Mention]
 ) -> int:
@@ -140,7 +147,7 @@ def stored_value(
         text = " ".join(pieces)
         code = question_words().currencies.meanings.get(phrase_at(tokens, place, length), "")
         found = values(text) or values("".join(pieces)) or (values(code) if code else ())
-        if found:
+        if found and (length > 1 or is_spelt_out(tokens[place], found)):
             near = {one.dataset for one in mentions if 0 <= place - one.end <= NEAR_WORDS_MAX}
             own = [pair for pair in found if pair[0].rpartition(".")[0] in near]
             found = own if len({name for name, _ in own}) == 1 else found

@@ -39,7 +39,7 @@ def is_asked_for(tokens: Sequence[Token], place: int, length: int) -> bool:
     if last.kind is TokenKind.WORD and last.norm == last.base:
         return False
     before = next((token.norm for token in reversed(tokens[:place]) if token.norm not in {"the", "all", "our"}), "")
-    return before in {"", "and", ",", "、", "和", "与", "及", "，", "多少", "几", "几个"}
+    return before in {"", "and", ",", "、", "和", "与", "及", "，", "多少", "几", "几个", "most", "fewest", "least"}
 
 
 def chosen_of(meanings: Sequence[Meaning], layer: Layer, *, grouping: bool, owner: bool) -> Meaning | Several | None:

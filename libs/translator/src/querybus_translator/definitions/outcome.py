@@ -18,6 +18,9 @@ from querybus_translator.definitions.naming.vocabulary import Vocabulary
 from querybus_translator.definitions.naming.words import question_words
 from querybus_translator.language.tokens import Token
 
+Days = tuple[date, date]
+"""From included, until excluded."""
+
 Values = Callable[[str], Sequence[tuple[str, str]]]
 """What a text may be a value of: pairs of dataset.field and the value as it is stored."""
 
@@ -45,6 +48,8 @@ class Asked:
     """The same where "orders with fresh goods" cannot mean the order itself: orders some row of which is fresh."""
     spoken: tuple[str, ...] = ()
     """The datasets that the question names: they say which of several paths is meant."""
+    steps: tuple[str, ...] = ()
+    """The relation that was chosen where it was asked which one is meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +114,10 @@ class State:
     named: list[str] = field(default_factory=list[str])
     roles: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
     places: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
-    period: tuple[date, date] | None = None
+    period: tuple[date | None, date | None] | None = None
+    pair: tuple[Days, Days] | None = None
+    """Two periods that are named with "and", in their order."""
+    comparing: bool = False
     compared: Grain | None = None
     changed: Grain | None = None
     sides: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
@@ -129,6 +137,12 @@ class State:
     condition_ends: int = -1
     """Behind the last value or flag: "*late* shipments" are no other shipments than those."""
     ranked_at: int = -1
+    counting: bool = False
+    """What follows is counted: "how many" stands before it."""
+    asked_step: bool = False
+    """A step of time is what is asked for: "which month"."""
+    superlative: int = -1
+    """Where "the most" stands: what has the most is named before it, in Chinese behind."""
     comparisons: list[Compared] = field(default_factory=list[Compared])
     filters: list[Filter] = field(default_factory=list[Filter])
     flags: Mapping[str, Value] = field(default_factory=dict[str, Value])
@@ -228,6 +242,7 @@ def asked_of(layer: Layer, state: State) -> Asked | Unread:
         order=order,
         limit=state.limit,
         fill=state.period is not None
+        and None not in state.period
         and any(item.grain is not None for item in dimensions)
         and any((metric := layer.metric(name)) is not None and metric.fill_with is not None for name in state.metrics),
     )

@@ -11,7 +11,7 @@ from querybus_semantic.layer.definitions import Grain, Layer
 from querybus_semantic.layer.request import OWN_DATE, Dimension, Value
 from querybus_translator.definitions.chinese_names import cut, translated
 from querybus_translator.definitions.comparisons import comparison, settled
-from querybus_translator.definitions.dates import compared, dated_noun, grain, period
+from querybus_translator.definitions.dates import beside, compared, dated_noun, grain, period
 from querybus_translator.definitions.held_values import (
     LINKING,
     is_flag,
@@ -52,7 +52,7 @@ from querybus_translator.definitions.outcome import (
     Values,
     asked_of,
 )
-from querybus_translator.definitions.rankings import ranked_noun, ranking
+from querybus_translator.definitions.rankings import listed_by, ranked, ranked_noun, ranking
 from querybus_translator.definitions.rephrase import rephrased
 from querybus_translator.language.tokens import Token, TokenKind, tokenize
 
@@ -77,6 +77,8 @@ def read_request(
     _read(asking, state, dates_as_fields=dates_as_fields)
     if not settled(tokens, layer, vocabulary, state, mentions):
         return Unread(tuple(tokens[one.start].text for one in state.comparisons))
+    if not beside(state) or not ranked(asking, state):
+        return Unread(("compare",) if state.comparing else (tokens[state.superlative].text,))
     state.unread += [tokens[place].text for place in state.owners]
     note_currency(layer, values, state)
     _levels(layer, state)
@@ -119,7 +121,9 @@ def read_change(
     asking, state = _question(question, layer, today, values), State(flags=flags or {})
     tokens = asking.tokens
     _read(asking, state, dates_as_fields=False)
-    state.metrics += before.used[:1] if state.comparisons and not state.metrics else ()
+    state.metrics += before.used[:1] if (state.comparisons or state.superlative >= 0) and not state.metrics else ()
+    if not beside(state) or not ranked(asking, state):
+        return Unread(("compare",) if state.comparing else (tokens[state.superlative].text,))
     if not settled(tokens, layer, asking.vocabulary, state, asking.mentions) or state.counts_rows:
         return Unread(tuple(tokens[one.start].text for one in state.comparisons) or ("number",))
     state.unread += [tokens[place].text for place in state.owners]
@@ -174,14 +178,14 @@ def _read(question: Question, state: State, *, dates_as_fields: bool) -> None:
             state.lead = Lead.NONE
         is_named, conditions = _is_named(tokens, place, vocabulary), state.conditions
         taken = (
-            _fixed(question, place)
+            _fixed(question, place, state)
             or _currency(question, place, state)
             or led(tokens, place, vocabulary, values, state)
             or compared(question, place, state)
             or (0 if just_opened or is_named else period(question, place, state))
             or comparison(tokens, place, question.layer, vocabulary, state)
             or ranked_noun(question, place, state)
-            or ranking(question, place, state)
+            or (0 if is_named else ranking(question, place, state))
             or (0 if dates_as_fields or is_named else grain(question, place, state, grouping=grouping))
             or _meaning(question, place, state, grouping=grouping)
             or _small(question, place, state)
@@ -192,10 +196,12 @@ def _read(question: Question, state: State, *, dates_as_fields: bool) -> None:
             just_opened = False
             if state.conditions > conditions:
                 state.condition_ends = place
+            else:
+                state.counting = False
             continue
         opened = longest_at(tokens, place, question_words().grouping)
         if opened:
-            grouping = just_opened = True
+            grouping = just_opened = not listed_by(question, place + opened, state)
             place += opened
             continue
         state.is_split = state.is_split or token.norm in {"各", "各有", "each", "分别", "respectively"}
@@ -214,11 +220,14 @@ def _read(question: Question, state: State, *, dates_as_fields: bool) -> None:
             state.unread.append(token.text)
         elif token.norm not in _JOINING:
             grouping = just_opened = False
-        state.is_joined = state.is_joined or token.norm in _LISTING
+        state.is_joined = state.is_joined or token.norm in _LISTING or token.norm in _OWNING
+        state.counting = (state.counting and token.norm in _ARTICLES) or _opens_count(tokens, place)
         place += 1
 
 
 _LISTING: Final = frozenset({"and", ",", "、", "和", "与", "及", "以及", "，", "with", "&", "+"})
+_OWNING: Final = frozenset({"whose", "have", "has", "had", "having", "where"})
+_ARTICLES: Final = frozenset({"the", "our", "all", "many", "of"})
 _JOINING: Final = frozenset({"and", ",", "、", "和", "与", "及", "the", "a", "以及", "，"})
 
 
@@ -259,6 +268,12 @@ def _rows_counted(layer: Layer, vocabulary: Vocabulary, state: State) -> bool:
     return False
 
 
+def _opens_count(tokens: Sequence[Token], place: int) -> bool:
+    """Whether what follows is counted: "how many late shipments", "number of cold containers"."""
+    pair = tokens[place].norm, norm_at(tokens, place + 1)
+    return pair in {("how", "many"), ("number", "of"), ("count", "of")} or tokens[place].norm in {"多少", "几"}
+
+
 def _is_named(tokens: Sequence[Token], place: int, vocabulary: Vocabulary) -> bool:
     """Whether a definition of several words begins here: "monthly fee", "today's tier" are names, no step of time and no day."""
     if tokens[place].base not in vocabulary.firsts:
@@ -272,7 +287,7 @@ def _is_named(tokens: Sequence[Token], place: int, vocabulary: Vocabulary) -> bo
     )
 
 
-def _fixed(question: Question, place: int) -> int:
+def _fixed(question: Question, place: int, state: State) -> int:
     """Return the length of a set phrase that says nothing: "in total", "calendar year", "at that time"."""
     tokens, layer, vocabulary = question.tokens, question.layer, question.vocabulary
     norms = [token.norm for token in tokens[place : place + 2]]
@@ -287,6 +302,11 @@ def _fixed(question: Question, place: int) -> int:
     if norms[0] in words.currency_deeds and norms[1:] == ["in"] and place + 2 < len(tokens):
         # "Clients billed in yen": what is done in a currency says nothing but whose currency it is.
         return 1 if longest_at(tokens, place + 2, words.currencies) else 0
+    if norms[0] in {"only", "just"}:
+        # "Only in NL", "NL only": a condition is one.
+        behind = place + 1 + (norms[1:] in (["in"], ["for"], ["from"], ["to"]))
+        is_before = behind < len(tokens) and is_value(tokens, behind, vocabulary, question.values)
+        return int(is_before or state.condition_ends == place)
     supplied = any(token.base in words.supplies for token in tokens)
     if norms[0] in words.deeds and tokens[place].base not in vocabulary.words and not supplied:
         return 1
@@ -359,15 +379,15 @@ def _chosen(question: Question, place: int, length: int, state: State, *, groupi
     tokens, layer = question.tokens, question.layer
     meanings = question.vocabulary.phrases[phrase_at(tokens, place, length)]
     owner = place > 0 and tokens[place - 1].norm in {"of", "the"} and 0 <= place - state.dimension_ends <= 2
-    ranks = state.limit is not None and not state.metrics
+    ranks = state.descending is not None and not state.metrics
     chosen = chosen_of(meanings, layer, grouping=grouping and not ranks, owner=owner)
     if isinstance(chosen, Several):
         return of_owner(chosen, meanings, tokens, place, length, question.mentions)
     if chosen is None or chosen.sort is not Sort.METRIC:
         return chosen
-    if chosen.rank == BARE_NOUN and not is_asked_for(tokens, place, length):
+    if chosen.rank == BARE_NOUN and not state.counting and not is_asked_for(tokens, place, length):
         return next((one for one in meanings if one.sort is Sort.DATASET), chosen)
-    return replace(chosen, rank=1) if is_counted(tokens, place, length) else chosen
+    return replace(chosen, rank=1) if state.counting or is_counted(tokens, place, length) else chosen
 
 
 def _taken(question: Question, place: int, length: int, chosen: Meaning, state: State, *, grouping: bool) -> int:

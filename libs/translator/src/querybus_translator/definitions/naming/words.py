@@ -38,6 +38,13 @@ class QuestionWords:
     share: Phrases[None]
     closing: Phrases[None]
     trend: Phrases[None]
+    ranked_nouns: frozenset[str]
+    sorted_down: Phrases[None]
+    sorted_up: Phrases[None]
+    sorted_by: Phrases[None]
+    open_periods: Mapping[str, Phrases[None]]
+    to_date: Phrases[Grain]
+    comparing: Phrases[None]
     descending: frozenset[str]
     ascending: frozenset[str]
     statistics: Mapping[str, tuple[str, ...]]
@@ -74,6 +81,9 @@ def question_words() -> QuestionWords:
         *read["valued"]["zh"], *(text for texts in read["sides"].values() for text in texts if not text.isascii()),
         *(text for row in read["changed"] for text in row["zh"]),
         *(text for texts in read["currencies"].values() for text in texts if not text.isascii()),
+        *(text for texts in (*read["open"].values(), *read["to_date"].values()) for text in texts if not text.isascii()),
+        *(text for text in (*ranking["sorted_down"], *ranking["sorted_up"]) if not text.isascii()),
+        *read["comparing"]["zh"],
         *read["own"], *read["at_that_time"], *read["deeds"], *_comparing(),
         *ranking["descending_zh"], *ranking["ascending_zh"], *(text for row in read["compared"] for text in row["zh"]),
     ]  # fmt: skip
@@ -86,6 +96,13 @@ def question_words() -> QuestionWords:
         share=_plain(*share["en"], *share["zh"]),
         closing=_plain(*closing["en"], *closing["zh"]),
         trend=_plain(*trend["en"], *trend["zh"]),
+        ranked_nouns=frozenset(ranking["nouns_en"]),
+        sorted_down=_plain(*ranking["sorted_down"]),
+        sorted_up=_plain(*ranking["sorted_up"]),
+        sorted_by=_plain(*ranking["sorted_by"]),
+        open_periods={name: _plain(*texts) for name, texts in read["open"].items()},
+        to_date=Phrases({phrase_of(text): Grain(name) for name, texts in read["to_date"].items() for text in texts}),
+        comparing=_plain(*read["comparing"]["en"], *read["comparing"]["zh"]),
         descending=frozenset((*ranking["descending_en"], *ranking["descending_zh"])),
         ascending=frozenset((*ranking["ascending_en"], *ranking["ascending_zh"])),
         statistics={word: tuple(others.split()) for word, others in read["statistics_zh"].items()},

@@ -13,7 +13,7 @@ from datetime import date, timedelta
 from itertools import pairwise
 from typing import Final
 
-from querybus_translator.language.time.words import Unit, times
+from querybus_translator.language.time.words import Unit, chinese_number, times
 from querybus_translator.language.tokens import Token, TokenKind
 
 YEAR_MIN = 1500
@@ -182,7 +182,7 @@ def _count(token: Token) -> int | None:
 
     if token.norm.isdecimal():
         return int(token.norm)
-    return lexicon().numbers.get(token.norm)
+    return lexicon().numbers.get(token.norm) or (chinese_number(token.norm) if token.kind is TokenKind.HAN else None)
 
 
 def _named_month(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Period] | None:
