@@ -270,7 +270,15 @@ def test_an_order_is_read_back(question: str, said: str) -> None:
         ("截至2025年1月的tonnes", [(30,)]),
         ("最近两个月的tonnes", [(160,)]),
         ("compare tonnes in January and February 2025", [("2025-01-01", 30), ("2025-02-01", 140)]),
-        ("compare tonnes in January 2024 and January 2025", [(30, None)]),
+        ("compare tonnes in January 2024 and February 2025", [("2025-02-01", 140)]),
+        (
+            "compare damage by carrier in January and February 2025",
+            [
+                ("Anker", "2025-01-01", 5),
+                ("Anker", "2025-02-01", 7),
+                ("Boje", "2025-02-01", 1),
+            ],
+        ),
         ("compare tonnes of Anker and Boje", [("Anker", 30), ("Boje", 140)]),
         ("how many late shipments", [(2,)]),
         ("number of cold containers", [(2,)]),
@@ -279,6 +287,12 @@ def test_an_order_is_read_back(question: str, said: str) -> None:
 )
 def test_periods_may_be_open_and_compared(question: str, answer: list[tuple[object, ...]]) -> None:
     assert rows(question) == answer
+
+
+def test_two_periods_that_are_compared_leave_out_the_days_between() -> None:
+    said = reading("compare tonnes in January 2024 and January 2025")
+    assert said == "Total tonnes, by month, in January 2024 and in January 2025."
+    assert rows("compare tonnes in January 2024 and January 2025") == [("2025-01-01", 30)]
 
 
 @pytest.mark.parametrize(

@@ -373,7 +373,8 @@ def _buckets(context: Context, leaf: Leaf, rule: Cumulative, grain: Grain) -> ex
     if named:
         starts = sorted({start_of(date.fromisoformat(str(value)), grain, calendar) for value in named[0].values})
     elif period is not None and period.start is not None and period.until is not None:
-        starts = starts_between(period.start, period.until, grain, calendar, BUCKETS_MAX)
+        within = starts_between(period.start, period.until, grain, calendar, BUCKETS_MAX)
+        starts = [day for day in within if period.gap is None or not period.gap[0] <= day < period.gap[1]]
     if starts is not None:
         return _known_buckets(context, rule, grain, starts)
     joins = Joins(context.layer, context.dialect, leaf.home)

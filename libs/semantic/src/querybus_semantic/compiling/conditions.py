@@ -257,6 +257,13 @@ def shifted_period(period: Period, leaf: Leaf) -> tuple[date | None, date | None
     return start, until
 
 
+def _shifted_gap(period: Period, leaf: Leaf) -> tuple[date, date] | None:
+    if period.gap is None:
+        return None
+    begun, ended = shifted_period(Period(period.field, *period.gap), leaf)
+    return (begun, ended) if begun is not None and ended is not None else None
+
+
 def period_conditions(context: Context, leaf: Leaf, joins: Joins) -> list[exp.Expr]:
     """Return [start, until) on the leaf's date, or on the named one. A part of a stored period: RefusedError."""
     period = context.request.period
@@ -265,8 +272,9 @@ def period_conditions(context: Context, leaf: Leaf, joins: Joins) -> list[exp.Ex
     name = own_date(leaf) if period.field == OWN_DATE else period.field
     dataset, field = field_named(context.layer, name)
     start, until = shifted_period(period, leaf) if is_own_date(leaf, period.field) else (period.start, period.until)
+    gap = _shifted_gap(period, leaf) if is_own_date(leaf, period.field) else period.gap
     if field is not None and field.grain is not None:
-        for day in (start, until):
+        for day in (start, until, *(gap or ())):
             if day is not None and start_of(day, field.grain, context.layer.calendar) != day:
                 raise RefusedError(Code.FINER_GRAIN, f"{name} is stored by {field.grain}; {day} lies within one.", name)
     column = field.name if field is not None else name.rpartition(".")[2]
@@ -276,4 +284,11 @@ def period_conditions(context: Context, leaf: Leaf, joins: Joins) -> list[exp.Ex
         result.append(exp.GTE(this=joins.column(dataset, column), expression=literal(start, kind, context.dialect)))
     if until is not None:
         result.append(exp.LT(this=joins.column(dataset, column), expression=literal(until, kind, context.dialect)))
+    if gap is not None:
+        before, behind = (literal(day, kind, context.dialect) for day in gap)
+        outside = exp.or_(
+            exp.LT(this=joins.column(dataset, column), expression=before),
+            exp.GTE(this=joins.column(dataset, column), expression=behind),
+        )
+        result.append(exp.paren(outside))
     return result

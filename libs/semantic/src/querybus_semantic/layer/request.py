@@ -65,11 +65,15 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """From included, until excluded; either may be open. `field` is dataset.field or OWN_DATE."""
+    """From included, until excluded; either may be open. `field` is dataset.field or OWN_DATE.
+
+    `gap` are days within that are left out, from included, until excluded: two periods that are compared.
+    """
 
     field: str
     start: date | None
     until: date | None
+    gap: tuple[date, date] | None = None
 
 
 @dataclass(frozen=True, slots=True)

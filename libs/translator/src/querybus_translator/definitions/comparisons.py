@@ -10,7 +10,7 @@ from querybus_semantic.compiling.leaves import field_named
 from querybus_semantic.layer.definitions import Layer, Type
 from querybus_semantic.layer.request import Dimension, Filter, Op
 from querybus_translator.definitions.chinese_names import english_of
-from querybus_translator.definitions.naming.places import Mention, norm_at, phrase_at
+from querybus_translator.definitions.naming.places import Mention, is_count_asked, norm_at, phrase_at
 from querybus_translator.definitions.naming.vocabulary import PHRASE_WORDS_MAX, Sort, Vocabulary, home_of
 from querybus_translator.definitions.outcome import Compared, State, kept_apart, shown_by
 from querybus_translator.language import lexicon as words
@@ -165,6 +165,9 @@ def settled(
                 return False
             state.filters.append(Filter(one.name, one.op, (one.value,), per=owner.dataset if owner else ""))
             continue
+        if owner is not None and is_count_asked(tokens, owner):
+            # How many there are has no definition; a list of them is another answer.
+            return False
         key = shown_by(layer, owner.dataset) if owner is not None else None
         if not state.dimensions and key is not None:
             state.dimensions += [Dimension(key), *kept_apart(layer, key)]

@@ -201,18 +201,19 @@ def beside(state: State) -> bool:
         # "Compare the tonnes of Anker and Boje".
         state.is_split = True
         return True
+    if state.pair is None and len(state.metrics) > 1:
+        return True
     if state.pair is None or state.compared is not None:
         return False
     (start, until), (later, end) = state.pair
     for step in (Grain.DAY, Grain.WEEK, Grain.MONTH, Grain.QUARTER, Grain.YEAR):
-        if moved(start, 1, step) != until or moved(later, 1, step) != end:
-            continue
-        if until == later:
+        if moved(start, 1, step) == until and moved(later, 1, step) == end:
             if any(item.grain for item in state.dimensions):
                 return False
             state.dimensions.append(Dimension(OWN_DATE, step))
             state.period = (start, end)
-            return True
+            state.gap = (until, later) if until < later else None
+            return until <= later
     for unit in (Grain.YEAR, Grain.QUARTER, Grain.MONTH):
         if moved(start, 1, unit) == later and moved(until, 1, unit) == end:
             state.period, state.compared = (later, end), unit
@@ -224,8 +225,9 @@ def compared(question: Question, place: int, state: State) -> int:
     """Take words that set figures beside those of another period."""
     tokens, words = question.tokens, question_words()
     length = longest_at(tokens, place, words.comparing)
-    if length:
+    if length or tokens[place].norm in {"vs", "versus"}:
         state.comparing = True
+        # "App vs web": the word joins as "and" does.
         return length
     length = longest_at(tokens, place, words.compared)
     if length:

@@ -191,6 +191,12 @@ _SAID: Final[Mapping[tuple[Op, Language], str]] = {
 
 def _period(period: Period, language: Language) -> str:
     """Return a period as people say it: of a whole year or month its name, of other days the first and the last."""
+    if period.gap is not None and period.start is not None and period.until is not None:
+        before, behind = period.gap
+        said = [
+            _period(Period(period.field, *days), language) for days in ((period.start, before), (behind, period.until))
+        ]
+        return " and ".join(said) if language == "en" else "和".join(said)
     start = period.start
     last = period.until - timedelta(days=1) if period.until is not None else None
     if start is not None and last is not None:

@@ -16,7 +16,7 @@ from querybus_translator.language.tokens import Token, TokenKind
 
 NEAR_WORDS_MAX: Final = 2
 LINKING: Final = frozenset(
-    {"and", "or", ",", "、", "和", "与", "及", "或", "或者", "，", "a", "an", "the", "any", "both"}
+    {"and", "or", "vs", "versus", ",", "、", "和", "与", "及", "或", "或者", "，", "a", "an", "the", "any", "both"}
 )
 
 

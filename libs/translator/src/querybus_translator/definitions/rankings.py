@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from querybus_semantic.layer.request import Dimension
-from querybus_translator.definitions.naming.places import longest_at, phrase_at
+from querybus_translator.definitions.naming.places import is_count_asked, longest_at, phrase_at
 from querybus_translator.definitions.naming.vocabulary import BARE_NOUN, PHRASE_WORDS_MAX, Sort
 from querybus_translator.definitions.naming.words import question_words
 from querybus_translator.definitions.outcome import Question, State, kept_apart, shown_by
@@ -71,6 +71,11 @@ def ranking(question: Question, place: int, state: State) -> int:
             return length if listed_by(question, place + length, state) else 0
         if length:
             state.descending = descending
+            return length
+    for phrases, descending in ((words.doing_best, True), (words.doing_worst, False)):
+        length = longest_at(tokens, place, phrases)
+        if length:
+            state.descending, state.superlative = descending, place
             return length
     word = tokens[place].norm
     if word not in words.descending and word not in words.ascending:
@@ -175,7 +180,7 @@ def ranked(question: Question, state: State) -> bool:
     if nouns:
         noun = nouns[0] if is_chinese and behind else nouns[-1]
         key = shown_by(question.layer, noun.dataset)
-        if key is None:
+        if key is None or is_count_asked(question.tokens, noun):
             return False
         state.owners = [place for place in state.owners if not noun.start <= place < noun.end]
         state.nouns = [name for name in state.nouns if name not in question.vocabulary.counts.get(noun.dataset, ())]
@@ -203,7 +208,7 @@ def listed_by(question: Question, place: int, state: State) -> bool:
         for number, token in enumerate(question.tokens[:place])
     )
     key = shown_by(question.layer, before[0].dataset) if is_bare else None
-    if key is None:
+    if key is None or is_count_asked(question.tokens, before[0]):
         return False
     state.owners.clear()
     state.nouns.clear()

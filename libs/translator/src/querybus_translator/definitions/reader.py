@@ -50,10 +50,10 @@ from querybus_translator.definitions.outcome import (
     State,
     Unread,
     Values,
-    asked_of,
 )
 from querybus_translator.definitions.rankings import listed_by, ranked, ranked_noun, ranking
 from querybus_translator.definitions.rephrase import rephrased
+from querybus_translator.definitions.request import asked_of
 from querybus_translator.language.tokens import Token, TokenKind, tokenize
 
 
@@ -225,10 +225,10 @@ def _read(question: Question, state: State, *, dates_as_fields: bool) -> None:
         place += 1
 
 
-_LISTING: Final = frozenset({"and", ",", "、", "和", "与", "及", "以及", "，", "with", "&", "+"})
+_LISTING: Final = frozenset({"and", ",", "、", "和", "与", "及", "以及", "，", "with", "&", "+", "vs", "versus"})
 _OWNING: Final = frozenset({"whose", "have", "has", "had", "having", "where"})
 _ARTICLES: Final = frozenset({"the", "our", "all", "many", "of"})
-_JOINING: Final = frozenset({"and", ",", "、", "和", "与", "及", "the", "a", "以及", "，"})
+_JOINING: Final = frozenset({"and", ",", "、", "和", "与", "及", "the", "a", "以及", "，", "vs", "versus"})
 
 
 _WAS: Final = frozenset({"is", "are", "was", "were", "came", "comes"})

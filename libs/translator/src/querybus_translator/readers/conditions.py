@@ -161,7 +161,9 @@ def _figure(sketch: Sketch, place: int, figure: int, left: int | None, right: in
     behind = sketch.column(right) if sketch.is_free(right) else None
     table = sketch.table(right) if sketch.is_free(right) else None
     units = take_units(sketch, figure)
-    if counted_before is not None and op not in TEMPORAL_OPS and op not in ADJECTIVES:
+    # 订单10个以上的客户 counts what is right before it, 客户下过10个以上的订单 what is behind.
+    is_beside = table is None or left == min(place, figure) - 1
+    if counted_before is not None and is_beside and op not in TEMPORAL_OPS and op not in ADJECTIVES:
         # 订单超过5个的客户: what is counted stands before the figure, and the head last.
         sketch.take(place, figure, left, right if sketch.op(right) is Op.TIMES else None)
         count_rows(sketch, place, counted_before, operator, number)

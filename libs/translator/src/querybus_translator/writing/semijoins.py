@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from querybus_translator.schema.index import CatalogIndex
+from querybus_translator.schema.labels import key_columns
 from querybus_translator.writing.form import (
     Aggregate,
     ColumnRef,
@@ -24,9 +25,14 @@ from querybus_translator.writing.form import (
 _FIGURES = frozenset({Aggregate.SUM, Aggregate.AVERAGE})
 
 
-def semi_joined(form: Form, index: CatalogIndex) -> Form:
-    """Return the form with joins that fan out turned into memberships, where they would falsify its figures."""
+def semi_joined(form: Form, index: CatalogIndex) -> Form | None:
+    """Return the form with joins that fan out turned into memberships, where they would falsify its figures.
+
+    None where a figure of rows is asked for that are counted themselves, and they have no single key.
+    """
     homes = {target.home for target in form.targets}
+    if form.having and not form.group and all(target.aggregate is not None for target in form.targets):
+        return _of_counted_rows(form, index, homes)
     if form.group or form.having or form.order or len(homes) != 1:
         return form
     if not any(target.aggregate in _FIGURES for target in form.targets) and any(
@@ -48,6 +54,20 @@ def semi_joined(form: Form, index: CatalogIndex) -> Form:
             return form
         return _with_membership(form, index, home, table)
     return form
+
+
+def _of_counted_rows(form: Form, index: CatalogIndex, homes: set[int | None]) -> Form | None:
+    """ "How many customers have more than ten orders": of those whose orders are counted one by one, how many there are."""
+    home = next(iter(homes)) if len(homes) == 1 else None
+    key = key_columns(index, home) if home is not None else ()
+    # Of each of them there is one: to count it again says nothing.
+    counts_itself = any(condition.left.home == home for condition in form.having)
+    if home is None or len(key) != 1 or counts_itself:
+        return None
+    inside = Form(
+        targets=(Measure(key[0]),), tables=(home, *form.tables), where=form.where, group=tuple(key), having=form.having
+    )
+    return replace(form, tables=(home,), where=(Membership(key[0], inside, negated=False),), having=())
 
 
 def _with_membership(form: Form, index: CatalogIndex, home: int, table: int) -> Form:

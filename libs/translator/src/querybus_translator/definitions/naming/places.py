@@ -42,6 +42,14 @@ def _mention_at(tokens: Sequence[Token], place: int, vocabulary: Vocabulary) -> 
     return None
 
 
+def is_count_asked(tokens: Sequence[Token], mention: Mention) -> bool:
+    """Whether it is asked how many of a dataset's rows there are: "how many customers", 多少customers, 的customers有多少."""
+    before = [token.norm for token in tokens[max(mention.start - 3, 0) : mention.start]]
+    behind = {token.norm for token in tokens[mention.end : mention.end + 2]}
+    asked = {"多少", "几", "几个", "有多少"}
+    return "many" in before or before[-2:] in (["number", "of"], ["count", "of"]) or bool(asked & (behind | {*before}))
+
+
 def phrase_at(tokens: Sequence[Token], start: int, length: int) -> tuple[str, ...]:
     return tuple(token.base for token in tokens[start : start + length])
 

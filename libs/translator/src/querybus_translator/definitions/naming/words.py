@@ -39,6 +39,8 @@ class QuestionWords:
     closing: Phrases[None]
     trend: Phrases[None]
     ranked_nouns: frozenset[str]
+    doing_best: Phrases[None]
+    doing_worst: Phrases[None]
     sorted_down: Phrases[None]
     sorted_up: Phrases[None]
     sorted_by: Phrases[None]
@@ -83,6 +85,7 @@ def question_words() -> QuestionWords:
         *(text for texts in read["currencies"].values() for text in texts if not text.isascii()),
         *(text for texts in (*read["open"].values(), *read["to_date"].values()) for text in texts if not text.isascii()),
         *(text for text in (*ranking["sorted_down"], *ranking["sorted_up"]) if not text.isascii()),
+        *(text for text in (*ranking["doing_best"], *ranking["doing_worst"]) if not text.isascii()),
         *read["comparing"]["zh"],
         *read["own"], *read["at_that_time"], *read["deeds"], *_comparing(),
         *ranking["descending_zh"], *ranking["ascending_zh"], *(text for row in read["compared"] for text in row["zh"]),
@@ -97,6 +100,8 @@ def question_words() -> QuestionWords:
         closing=_plain(*closing["en"], *closing["zh"]),
         trend=_plain(*trend["en"], *trend["zh"]),
         ranked_nouns=frozenset(ranking["nouns_en"]),
+        doing_best=_plain(*ranking["doing_best"]),
+        doing_worst=_plain(*ranking["doing_worst"]),
         sorted_down=_plain(*ranking["sorted_down"]),
         sorted_up=_plain(*ranking["sorted_up"]),
         sorted_by=_plain(*ranking["sorted_by"]),
