@@ -99,7 +99,8 @@ def _in_roles(nodes: Sequence[Node], picks: dict[int, Candidate], index: Catalog
         if pick.column is None or pick.value is not None or index.role(pick.table) is not None:
             continue
         behind = is_han(nodes[place].text)
-        other = _owner(nodes, place, -1 if behind else 1)
+        other = _possessor(nodes, place)
+        other = _owner(nodes, place, -1 if behind else 1) if other is None else other
         owner = picks.get(other) if other is not None else None
         if (
             owner is not None
@@ -109,6 +110,16 @@ def _in_roles(nodes: Sequence[Node], picks: dict[int, Candidate], index: Catalog
         ):
             result[place] = replace(pick, table=owner.table)
     return result
+
+
+def _possessor(nodes: Sequence[Node], place: int) -> int | None:
+    """ "Managers and their salaries": whose they are is named before."""
+    joint = nodes[place - 1] if place > 1 else None
+    is_theirs = joint is not None and joint.op is Op.AND and joint.text.lower().split()[-1] in _POSSESSIVES
+    return place - 2 if is_theirs else None
+
+
+_POSSESSIVES: Final = frozenset({"their", "its", "his", "her"})
 
 
 def _owner(nodes: Sequence[Node], place: int, step: int) -> int | None:

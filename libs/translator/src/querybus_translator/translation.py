@@ -7,7 +7,6 @@ for; what is not lowers the confidence, and below CONFIDENCE_MIN nothing is tran
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -25,9 +24,9 @@ from querybus_translator.answers.options import OPTIONS_MAX, suggest
 from querybus_translator.language.courtesy import without_courtesy
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.sentence import sentence
-from querybus_translator.language.stems import base_form
 from querybus_translator.readers.reading import Reading, read
 from querybus_translator.resolve import Assignment
+from querybus_translator.rewording import reworded
 from querybus_translator.schema.index import CatalogIndex, index_of
 from querybus_translator.schema.nodes import read_nodes
 from querybus_translator.schema.phrases import Node, NodeKind
@@ -153,29 +152,12 @@ def read_question(question: str, index: CatalogIndex, today: date) -> QuestionRe
     """Return a question's nodes and readings; none where it is empty, too long or a command."""
     if not question.strip() or len(question) > QUESTION_LENGTH_MAX or not index.catalog.tables:
         return QuestionRead(question, today, (), (), None, ())
-    defined, notes = _with_definitions(_without_prefix(without_courtesy(question), index), index, today)
+    defined, notes = _with_definitions(reworded(without_courtesy(question), index), index, today)
     nodes = read_nodes(defined, index, today)
     command = _command(nodes)
     return QuestionRead(
         question, today, nodes, () if command is not None else read(nodes, index, today), command, notes
     )
-
-
-_UNDONE: Final = re.compile(
-    r"\b(?P<noun>[A-Za-z]+) (?:that |which )?(?:are|is|were|was|remain) un(?P<done>[a-z]{3,})\b", re.IGNORECASE
-)
-_UNDONE_BEFORE: Final = re.compile(r"\bun(?P<done>[a-z]{3,}) (?P<noun>[a-z]+)\b", re.IGNORECASE)
-
-
-def _without_prefix(question: str, index: CatalogIndex) -> str:
-    """Return "unpaid invoices" as "invoices that are not paid", where the catalog knows the one word and not the other."""
-
-    def written(match: re.Match[str]) -> str:
-        done = match["done"].lower()
-        is_known = not index.similar(f"un{done}") and (index.similar(done) or index.similar(base_form(done)))
-        return f"{match['noun']} that are not {done}" if is_known else match[0]
-
-    return _UNDONE_BEFORE.sub(written, _UNDONE.sub(written, question))
 
 
 def answer_from(read: QuestionRead, index: CatalogIndex, language: Language) -> Translated | NotRead:

@@ -16,9 +16,10 @@ from importlib import resources
 
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.names import is_han
+from querybus_translator.schema.labels import key_columns
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.contradictions import are_contradictory
-from querybus_translator.writing.form import Form, Membership, columns_of
+from querybus_translator.writing.form import Aggregate, Form, Membership, columns_of, tables_of
 from querybus_translator.writing.sketch import Sketch
 from querybus_translator.writing.write import Written
 
@@ -115,8 +116,37 @@ def judge(sketch: Sketch, form: Form, written: Written, best_score: float) -> Ju
         "is_absent": float(any(isinstance(absence, Membership) for _, absence in sketch.absences)),
         "rule_log": math.log(max(1e-3, rule)),
     }
-    undefined = unread.undefined + are_contradictory(form.where)
+    undefined = unread.undefined + are_contradictory(form.where) + _ranks_one(form)
+    undefined += _counts_itself(sketch, form) + _is_role_alone(sketch, form)
     return Judgement(round(rule, 4), tuple(unread.texts), undefined, facts)
+
+
+def _ranks_one(form: Form) -> bool:
+    """Whether several of one row are asked for: "the top five" of one sum over all."""
+    return (
+        form.limit is not None
+        and form.limit > 1
+        and not form.group
+        and bool(form.targets)
+        and all(target.aggregate is not None for target in form.targets)
+    )
+
+
+def _counts_itself(sketch: Sketch, form: Form) -> bool:
+    """Whether rows are counted for each of themselves: there is always one."""
+    counted = {target.table for target in form.targets if target.aggregate is Aggregate.COUNT and target.column is None}
+    return any(
+        table is not None
+        and set(tables_of(form)) == {table}
+        and set(key_columns(sketch.index, table)) & set(form.group)
+        for table in counted
+    )
+
+
+def _is_role_alone(sketch: Sketch, form: Form) -> bool:
+    """Whether rows are asked for in a role that nothing of the statement gives them: all staff for the managers."""
+    tables = set(tables_of(form))
+    return len(tables) == 1 and sketch.index.role(next(iter(tables))) is not None
 
 
 def _where_unread(sketch: Sketch) -> dict[str, float]:

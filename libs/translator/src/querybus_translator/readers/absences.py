@@ -50,7 +50,8 @@ def _absence(sketch: Sketch, place: int, anchor: int) -> None:
                 return
             sketch.targets = [target for target in sketch.targets if target[0] != column_place]
             sketch.take(place, column_place)
-            is_never_empty = not sketch.index.column(column.table, column.column).nullable and sketch.is_numeric(column)
+            is_number = not sketch.index.column(column.table, column.column).nullable and sketch.is_numeric(column)
+            is_never_empty = is_number or sketch.is_flag(column)
             # "Without stock": a figure that is never empty is missing where it is nothing.
             nothing = Comparison(Measure(column), Operator.EQUAL, Literal(0))
             missing_value = nothing if is_never_empty else Comparison(Measure(column), Operator.IS_NULL)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.writing.form import Aggregate, ColumnRef, Measure
@@ -19,6 +20,21 @@ def is_figure(sketch: Sketch, measure: Measure) -> bool:
     return measure.aggregate is not None or (
         column is not None and sketch.is_numeric(column) and not sketch.is_key(column)
     )
+
+
+def answers_amount(sketch: Sketch, measure: Measure) -> bool:
+    """Return whether a figure may answer "how much": an amount of money or a sum, and no number of people."""
+    said = " ".join(node.text.lower() for node in sketch.nodes)
+    if not any(words in said for words in _MONEY_ASKS) or measure.aggregate is not None or measure.column is None:
+        return is_figure(sketch, measure)
+    names = sketch.index.entry_of_column(measure.column.table, measure.column.column).names
+    words = {word for name in names for word in name}
+    return is_figure(sketch, measure) and words.isdisjoint(_COUNTED_WORDS)
+
+
+_COUNTED_WORDS = frozenset(
+    {"guest", "person", "people", "seat", "number", "count", "max", "min", "capacity", "year", "age"}
+)
 
 
 def asks_amount(sketch: Sketch) -> bool:
@@ -74,3 +90,23 @@ def can_average(sketch: Sketch, column: ColumnRef, aggregates: Sequence[Aggregat
 def is_additive(index: CatalogIndex, table: int, column: int) -> bool:
     """Return whether a column is called as what is summed: amount, fee, quantity."""
     return any(name[-1] in lexicon().additive for name in index.entry_of_column(table, column).names)
+
+
+def has_few_values(sketch: Sketch, column: ColumnRef) -> bool:
+    """Whether a whole number has so few values that rows are grouped by it: floors, grades."""
+    named = sketch.index.column(column.table, column.column)
+    profile = named.profile
+    if (
+        named.kind is not ColumnKind.INTEGER
+        or profile is None
+        or profile.value_min is None
+        or profile.value_max is None
+    ):
+        return False
+    try:
+        return int(profile.value_max) - int(profile.value_min) < _FEW_VALUES_MAX
+    except ValueError:
+        return False
+
+
+_FEW_VALUES_MAX = 40

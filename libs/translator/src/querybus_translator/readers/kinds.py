@@ -1,4 +1,5 @@
-"""Kinds that are counted side by side: "how many dramas and how many comedies", 正剧和喜剧各有多少部 — one count for each.
+"""Kinds that are counted side by side: "how many dramas and how many comedies", 正剧和喜剧各有多少部 — one count for each;
+and the rows of a kind that a table of their own names: "how many suites are there".
 
 Limits: values of one column, and nothing else in the question but the table that they are of and a period.
 """
@@ -6,6 +7,8 @@ Limits: values of one column, and nothing else in the question but the table tha
 from __future__ import annotations
 
 from querybus_translator.language.lexicon import Op
+from querybus_translator.schema.comparison import Candidate
+from querybus_translator.schema.labels import labels
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import (
     Aggregate,
@@ -51,3 +54,19 @@ def _belongs(sketch: Sketch, place: int, table: int) -> bool:
     if node.kind is NodeKind.LINK:
         return sketch.table(place) == table or sketch.value(place) is not None
     return node.op in _BESIDE or node.kind in (NodeKind.STOP, NodeKind.PERIOD) or node.text in _BETWEEN
+
+
+def rows_of_kind(sketch: Sketch, value: Candidate) -> int:
+    """ "How many suites are there": where a table names kinds, each once, the rows that refer to it are counted."""
+    if value.column is None or ColumnRef(value.table, value.column) not in labels(
+        sketch.index, value.table, chinese=True
+    ):
+        return value.table
+    is_named = any(sketch.table(place) == value.table for place in range(len(sketch.nodes)))
+    edges = sketch.index.graph.edges_of(value.table)
+    rows = {edge.source for edge in edges if edge.target == value.table and edge.source != value.table}
+    if not rows or is_named:
+        return value.table
+    # Of several that refer to it nothing says which.
+    sketch.doubts += 0.05 if len(rows) == 1 else 1.0
+    return rows.pop() if len(rows) == 1 else value.table

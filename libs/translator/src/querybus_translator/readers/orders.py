@@ -12,6 +12,7 @@ from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.stems import base_form
 from querybus_translator.language.time.words import Unit, step_at
 from querybus_translator.readers.absences import is_many
+from querybus_translator.readers.amounts import has_few_values
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Measure, Ordering
 from querybus_translator.writing.sketch import TEMPORAL, Sketch
@@ -276,9 +277,10 @@ def _asked_when(sketch: Sketch) -> None:
         columns = (
             [] if table is None else [item for item in sketch.time_columns(table) if _is_cut(sketch, item, step[1])]
         )
-        if len(columns) == 1:
+        if columns:
+            chosen = next((done for done in sketch.done.values() if done in columns), columns[0])
             sketch.take(*range(place, step[0]))
-            sketch.groups.append((place, replace(columns[0], part=step[1])))
+            sketch.groups.append((place, replace(chosen, part=step[1])))
             return
 
 
@@ -363,7 +365,12 @@ def _counts_by(sketch: Sketch) -> bool:
             sketch.column(other) not in (None, column) and sketch.is_free(other) for other in range(len(sketch.nodes))
         ):
             continue
-        if column is not None and sketch.is_numeric(column) and not sketch.is_key(column):
+        if (
+            column is not None
+            and sketch.is_numeric(column)
+            and not sketch.is_key(column)
+            and not has_few_values(sketch, column)
+        ):
             continue
         at = counted[-1] if sketch.chinese else counted[0]
         sketch.targets.append((at, Measure(aggregate=Aggregate.COUNT, table=sketch.table(at))))

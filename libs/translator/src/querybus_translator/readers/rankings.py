@@ -12,7 +12,7 @@ from querybus_translator.language.lexicon import ADJECTIVES, Concept, Op, lexico
 from querybus_translator.language.stems import base_form
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Measure, Ordering
-from querybus_translator.writing.sketch import Ranking, Sketch
+from querybus_translator.writing.sketch import TEMPORAL, Ranking, Sketch
 
 _UP = frozenset({Op.FEWEST, Op.RARE, Op.LOWEST, Op.ADJECTIVE_LEAST})
 _AGGREGATES = {
@@ -97,6 +97,10 @@ def _count_near(sketch: Sketch, place: int) -> tuple[int, int | None]:
                 earlier = sketch.op(sketch.before(other))
                 if earlier in {Op.AT_LEAST, Op.GREATER, Op.LESS, Op.AT_MOST, Op.EQUAL}:
                     continue
+            is_ordinal = other is not None and sketch.nodes[other].text.lower() in lexicon().ordinals
+            if is_ordinal and number > 1:
+                # "The second highest" is one row and not two, and cannot be said of groups that tie.
+                sketch.doubts += 1.0
             return number, other
     return 1, None
 
@@ -278,6 +282,9 @@ def _highest(sketch: Sketch, place: int) -> None:
     column = sketch.column(following) if sketch.is_free(following) else None
     if column is not None and _ranks(sketch, column):
         sketch.take(place, following)
+        # "The latest review" is no rating, "the oldest booking" no time of booking.
+        is_other = _is_of_time(sketch, place) and not _says_when(sketch, column)
+        sketch.doubts += 1.0 if is_other or _names_rows(sketch, place, following) else 0.0
         direct = _is_direct(sketch, place) and where is None
         sketch.rankings.append(Ranking(place, Measure(column), descending, count, direct=direct))
         return
@@ -291,9 +298,18 @@ def _highest(sketch: Sketch, place: int) -> None:
                 descending = descending is not _is_reversed(sketch, place, key.column)
             sketch.rankings.append(Ranking(place, key, descending, count))
             return
+    _by_concept(sketch, place, following, descending, count, is_counted=where is not None)
+
+
+def _by_concept(
+    sketch: Sketch, place: int, following: int | None, descending: bool, count: int, *, is_counted: bool
+) -> None:
+    """Rank by the column that an adjective speaks of: the oldest, the dearest, the latest; else only limit the rows."""
     concepts = _concepts(sketch, place)
     table = sketch.table(following)
     result = sketch.concept_column(concepts, place, (table, sketch.nearest_table(place))) if concepts else None
+    if table is not None and _is_of_time(sketch, place):
+        result = _newest(sketch, table, result)
     if result is not None:
         ref, backwards = result
         previous = sketch.before(place, over=(Op.EQUAL,))
@@ -302,7 +318,7 @@ def _highest(sketch: Sketch, place: int) -> None:
         sketch.rankings.append(Ranking(place, Measure(ref), descending is not backwards, count))
         return
     if (
-        where is not None
+        is_counted
         and sketch.op(place) in {Op.HIGHEST, Op.LOWEST}
         and sketch.nodes[place].text.lower().endswith(("top", "前"))
     ):
@@ -340,6 +356,43 @@ def _is_said_of(sketch: Sketch, previous: int | None, place: int) -> bool:
 def _ranks(sketch: Sketch, column: ColumnRef) -> bool:
     """Whether rows can be ranked by a column: figures and times, not texts that merely stand beside the superlative."""
     return (sketch.is_numeric(column) and not sketch.is_key(column)) or column in sketch.time_columns(column.table)
+
+
+def _is_of_time(sketch: Sketch, place: int) -> bool:
+    """Whether a superlative speaks of when: the latest, the newest."""
+    return sketch.op(place) in ADJECTIVES and any("date" in concept.of for concept in _concepts(sketch, place))
+
+
+def _newest(sketch: Sketch, table: int, found: tuple[ColumnRef, bool] | None) -> tuple[ColumnRef, bool] | None:
+    """The newest guests are those who came last, and not the youngest."""
+    if found is not None and not _is_birth(sketch, found[0]):
+        return found
+    columns = [column for column in sketch.time_columns(table) if not _is_birth(sketch, column)]
+    return (columns[0], False) if columns else found
+
+
+def _is_birth(sketch: Sketch, column: ColumnRef) -> bool:
+    words = {word for name in sketch.index.entry_of_column(column.table, column.column).names for word in name}
+    return not words.isdisjoint({"birth", "born", "birthday", "出生", "生日"})
+
+
+def _names_rows(sketch: Sketch, place: int, named: int | None) -> bool:
+    """Whether an adjective stands before the very name of a table, which a column merely resembles."""
+    pick = sketch.pick(named)
+    if named is None or pick is None or sketch.op(place) not in ADJECTIVES or pick.score >= _SAID_MIN:
+        return False
+    return any(one.column is None and one.score >= _EXACT_MIN for one in sketch.nodes[named].candidates)
+
+
+_SAID_MIN = 0.9
+_EXACT_MIN = 0.99
+
+
+def _says_when(sketch: Sketch, column: ColumnRef) -> bool:
+    words = {word for name in sketch.index.entry_of_column(column.table, column.column).names for word in name}
+    return sketch.kind(column) in TEMPORAL or not words.isdisjoint(
+        {"year", "date", "time", "day", "month", "年份", "时间"}
+    )
 
 
 def _ends_question(sketch: Sketch, place: int) -> bool:

@@ -7,6 +7,7 @@ from typing import Final
 from querybus_translator.language.clauses import negation_before
 from querybus_translator.language.lexicon import Op
 from querybus_translator.schema.labels import key_columns
+from querybus_translator.schema.phrases import Node, NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Literal, Measure, Operator
 from querybus_translator.writing.sketch import Placed, Sketch
 
@@ -97,7 +98,55 @@ def states_flag(sketch: Sketch, place: int, column: ColumnRef) -> bool:
     """ "How many visits were emergencies?": what is counted is said to be so."""
     counts = [measure for _, measure in sketch.targets if measure.aggregate in {Aggregate.COUNT, Aggregate.SHARE}]
     said = sketch.nodes[place - 1].text.lower() if place else ""
-    return said in _COPULAS and sketch.is_flag(column) and any(item.table == column.table for item in counts)
+    if said not in _COPULAS or not sketch.is_flag(column):
+        return False
+    # "Which guests are VIP?"
+    is_of_rows = any(sketch.table(other) == column.table for other in range(place)) and place == len(_said(sketch)) - 1
+    return is_of_rows or any(item.table == column.table for item in counts)
+
+
+def _said(sketch: Sketch) -> list[Node]:
+    nodes = list(sketch.nodes)
+    while nodes and nodes[-1].kind is NodeKind.MARK:
+        nodes.pop()
+    return nodes
+
+
+def names_flag(sketch: Sketch, place: int, column: ColumnRef) -> bool:
+    """ "VIP guests", "flats with a balcony": a flag beside the rows that it speaks of is what holds of them."""
+    if not sketch.is_flag(column):
+        return False
+    pick = sketch.pick(place)
+    if (pick is not None and pick.with_table) or sketch.table(
+        place + 1 if place + 1 < len(sketch.nodes) else None
+    ) == column.table:
+        return sketch.nodes[place].text.lower().split()[-1] not in _STATES
+    before = place - 1
+    while before >= 0 and sketch.nodes[before].text.lower() in _ARTICLES:
+        before -= 1
+    return before >= 0 and sketch.nodes[before].text.lower() in _BEARING
+
+
+_STATES: Final = frozenset({"flag", "status", "state"})
+_ARTICLES: Final = frozenset({"a", "an", "the", "any"})
+_BEARING: Final = frozenset(
+    {
+        "with",
+        "having",
+        "have",
+        "has",
+        "had",
+        "that have",
+        "which have",
+        "who have",
+        "no",
+        "without",
+        "有",
+        "带",
+        "带有",
+        "没有",
+    }
+)
 
 
 def flagged(sketch: Sketch, place: int, column: ColumnRef) -> None:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.units import unit_of_measure
-from querybus_translator.readers.amounts import adds_up, asks_amount, can_average, is_figure, sum_of_each
+from querybus_translator.readers.amounts import adds_up, answers_amount, asks_amount, can_average, sum_of_each
 from querybus_translator.readers.deeds import is_deed, is_denied_deed
-from querybus_translator.readers.shares import flagged, read_rates, read_shares, states_flag, wants_total
+from querybus_translator.readers.kinds import rows_of_kind
+from querybus_translator.readers.shares import flagged, names_flag, read_rates, read_shares, states_flag, wants_total
 from querybus_translator.schema.labels import labels
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Form, Measure, columns_of
@@ -49,7 +50,10 @@ def read_targets(sketch: Sketch) -> None:
         pick = sketch.pick(place)
         if is_denied_deed(sketch, place):
             continue
-        if states_flag(sketch, place, column):
+        if _is_unit_of_figure(sketch, place, column):
+            sketch.take(place)
+            continue
+        if states_flag(sketch, place, column) or names_flag(sketch, place, column):
             flagged(sketch, place, column)
             continue
         if is_deed(sketch, place, column):
@@ -76,7 +80,7 @@ def read_targets(sketch: Sketch) -> None:
     _joined_tables(sketch)
     if (
         asks_amount(sketch)
-        and not any(is_figure(sketch, measure) for _, measure in sketch.targets)
+        and not any(answers_amount(sketch, measure) for _, measure in sketch.targets)
         and not sum_of_each(sketch)
     ):
         # "How long did each visit take" is not answered by their names.
@@ -85,6 +89,12 @@ def read_targets(sketch: Sketch) -> None:
     for place, measure in sorted(sketch.targets, key=lambda item: item[0]):
         seen.setdefault(measure, place)
     sketch.targets = [(place, measure) for measure, place in seen.items()]
+
+
+def _is_unit_of_figure(sketch: Sketch, place: int, column: ColumnRef) -> bool:
+    """ "Cost more than 100 per night": the figure before is compared with that very column, which nobody asks for."""
+    compared = columns_of(Form(targets=(), where=tuple(placed.condition for placed in sketch.conditions)))
+    return place > 0 and sketch.number(place - 1) is not None and not sketch.is_free(place - 1) and column in compared
 
 
 def _on_average(sketch: Sketch) -> None:
@@ -290,6 +300,10 @@ def _count(sketch: Sketch, place: int) -> None:
     is_measured = any(unit_of_measure(node.text) for node in sketch.nodes[place + 1 : place + 2])
     over = (Op.DISTINCT, Op.EACH, Op.SHOW)
     following = sketch.after(place, over=over)
+    if not sketch.chinese and following is not None and sketch.value(following) is not None:
+        # "How many single beds": the value narrows what is counted.
+        behind = following + 1 if following + 1 < len(sketch.nodes) else None
+        following = behind if sketch.table(behind) is not None else following
     if following in sketch.done:
         # "How many paid invoices": what is paid is counted.
         following = sketch.after(following)
@@ -367,7 +381,7 @@ def _counted(sketch: Sketch, place: int, *, distinct: bool) -> Measure | None:
     if table is not None:
         return Measure(aggregate=Aggregate.COUNT, table=table)
     if value is not None:
-        return Measure(aggregate=Aggregate.COUNT, table=value.table)
+        return Measure(aggregate=Aggregate.COUNT, table=rows_of_kind(sketch, value))
     if column is None:
         return None
     if sketch.is_flag(column) and not distinct:

@@ -15,9 +15,7 @@ from querybus.core.catalog import ColumnKind
 from querybus.text.words import word_set
 from querybus_translator.language.lexicon import FIGURES, Op, lexicon
 from querybus_translator.language.measure_words import measured
-from querybus_translator.language.names import is_han
 from querybus_translator.language.segment import segment
-from querybus_translator.language.stems import base_form
 from querybus_translator.language.time.clock import read_clock
 from querybus_translator.language.time.periods import read_period
 from querybus_translator.language.time.words import chinese_number, days_of_weeks, time_words, unit_of
@@ -27,6 +25,7 @@ from querybus_translator.schema.chinese import TRANSLATED
 from querybus_translator.schema.comparison import CANDIDATES_MAX, Candidate, compare_names
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.phrases import Node, NodeKind, Span, phrases, text_of
+from querybus_translator.schema.values import stored_as, values_at
 
 SPAN_TOKENS_MAX: Final = 9
 LINK_WORDS_MAX: Final = 6
@@ -37,9 +36,6 @@ _EXACT_SCORE: Final = 0.999
 _LIGHT_SCORE_MIN: Final = 0.9
 _FILLER_COST: Final = 0.1
 _SHARED_SCORE_MIN: Final = 0.85
-_NEAR_VALUE: Final = 0.85
-_TRANSLATED_VALUE: Final = 0.9
-_KINDS_MAX: Final = 30
 
 
 def read_nodes(question: str, index: CatalogIndex, today: date) -> tuple[Node, ...]:
@@ -157,7 +153,7 @@ def _spans_from(tokens: Sequence[Token], start: int, index: CatalogIndex, today:
     if days:
         result.append(Span(start, start + 1, 1.12, Node(NodeKind.RECURRING, first.text, days=tuple(days))))
     if first.kind is TokenKind.QUOTED:
-        node = Node(NodeKind.TEXT, first.text, candidates=_stored(first.text, index), quoted=True)
+        node = Node(NodeKind.TEXT, first.text, candidates=stored_as(first.text, index), quoted=True)
         return [Span(start, start + 1, 1.0, node)]
     result += phrases(tokens, start, index)
     result += _links(tokens, start, index)
@@ -289,6 +285,29 @@ def _meant(
     return candidates
 
 
+_WITHIN_NAMES: Final = frozenset({"_", "-"})
+
+
+def _named(
+    words: Sequence[str], tokens: Sequence[Token], start: int, end: int, index: CatalogIndex, *, bounded: bool
+) -> list[Candidate]:
+    """Return what of the catalog the words from one place to another may name."""
+    token, stops = tokens[end - 1], lexicon().stopwords
+    # "Check out" is a column of that name, though its second word says nothing elsewhere.
+    is_name = len(words) > 1 and "\0" not in words and index.knows("_".join(words))
+    is_nothing = not is_name and _is_function_word(token, tokens[start])
+    if len(words) > LINK_WORDS_MAX or "\0" in words or is_nothing:
+        return []
+    # "Of each kind" names what the groups are; elsewhere, and in "each kind of", it says nothing.
+    is_of = end < len(tokens) and tokens[end].norm == "of"
+    is_grouped = start > 0 and tokens[start - 1].norm in _GROUPING and not is_of
+    light = (token.norm in stops or tokens[start].norm in stops) and not is_grouped and not is_name
+    found = _schema(words, index, bounded=bounded)
+    if not found and len(words) > 1 and token.base in lexicon().fillers:
+        found = _without_filler(words[:-1], token.base, index, bounded=bounded)
+    return [one for one in found if not light or one.score >= _LIGHT_SCORE_MIN]
+
+
 def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Span]:
     spans: list[Span] = []
     if tokens[start].kind is TokenKind.MARK:
@@ -299,28 +318,21 @@ def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Spa
     bounded = False
     for end in range(start + 1, min(start + SPAN_TOKENS_MAX, len(tokens)) + 1):
         token = tokens[end - 1]
-        candidates: list[Candidate] = _values(tokens, start, end, index)
+        candidates: list[Candidate] = values_at(tokens, start, end, index)
         is_bridge = token.norm in _BRIDGING
         if token.kind is TokenKind.QUOTED:
             break
-        if is_bridge and end - start > 1:
+        if is_bridge and end - start > 1 and not index.knows("_".join([*words, token.base])):
             inner += 1
             bounded = bounded or token.norm in _BOUNDING
+        elif token.norm in _WITHIN_NAMES and words and words != ["\0"]:
+            # "Check-in", check_out.
+            continue
         elif token.kind is TokenKind.MARK or (token.kind is TokenKind.NUMBER and not words):
             words = ["\0"]
         else:
             words.append(token.base)
-            if len(words) <= LINK_WORDS_MAX and "\0" not in words and not _is_function_word(token, tokens[start]):
-                # "Of each kind" names what the groups are; elsewhere, and in "each kind of", it says nothing.
-                is_of = end < len(tokens) and tokens[end].norm == "of"
-                is_grouped = start > 0 and tokens[start - 1].norm in _GROUPING and not is_of
-                light = (token.norm in stops or tokens[start].norm in stops) and not is_grouped
-                found_names = _schema(words, index, bounded=bounded)
-                if not found_names and len(words) > 1 and token.base in lexicon().fillers:
-                    found_names = _without_filler(words[:-1], token.base, index, bounded=bounded)
-                candidates += [
-                    found_name for found_name in found_names if not light or found_name.score >= _LIGHT_SCORE_MIN
-                ]
+            candidates += _named(words, tokens, start, end, index, bounded=bounded)
         candidates = _meant(candidates, tokens, start, end, index)
         if not candidates:
             continue
@@ -405,85 +417,6 @@ def _without_filler(words: Sequence[str], filler: str, index: CatalogIndex, *, b
 def _is_function_word(*ends: Token) -> bool:
     words = lexicon()
     return any(item.norm in words.stopwords and item.norm not in words.light_words for item in ends)
-
-
-def _values(tokens: Sequence[Token], start: int, end: int, index: CatalogIndex) -> list[Candidate]:
-    span = tokens[start:end]
-    if span[0].kind is TokenKind.MARK or span[-1].kind is TokenKind.MARK:
-        return []
-    key = tuple(part.norm for part in span if part.kind is not TokenKind.MARK)
-    hits = index.values.get(key, [])
-    closeness = 0.97
-    if not hits:
-        base = tuple(part.base for part in span if part.kind is not TokenKind.MARK)
-        hits = index.values.get(base, []) or index.values.get((*base[:-1], base_form(base[-1])), [])
-        # Several words that are all alike are hardly alike by chance: "store managers".
-        content = sum(column not in lexicon().stopwords for column in key)
-        closeness = _NEAR_VALUE if content < 2 else 0.97
-    result = [Candidate(hit.table, hit.column, hit.text, closeness) for hit in hits]
-    if len(key) == 1 and is_han(key[0]):
-        # 德国 is what the data call Germany.
-        result = [item if is_han(item.value or "") else replace(item, score=_TRANSLATED_VALUE) for item in result]
-    if len(key) == 1:
-        plain = key[0] in lexicon().stopwords or (len(key[0]) == 1 and not is_han(key[0]))
-        capital = span[0].text[:1].isupper() and start > 0
-        if plain:
-            same = span[0].text if capital and key[0] not in {"i", "a"} else ""
-            result = [replace(item, score=0.8) for item in result if item.value == same]
-        elif not capital and not is_han(key[0]):
-            result = [replace(item, score=closeness - _cost_of_lower_case(item, closeness, index)) for item in result]
-    # What is stored just as it was said needs no other spelling beside it.
-    said = {link.table: link.column for link in result}
-    result += [link for link in _stored_otherwise(key, index) if said.get(link.table, link.column) == link.column]
-    return result
-
-
-def _cost_of_lower_case(value: Candidate, closeness: float, index: CatalogIndex) -> float:
-    """A word that merely resembles a value is hardly meant for it, unless the column holds kinds: "comedies" of genre."""
-    if closeness > _NEAR_VALUE:
-        return 0.12
-    holds_kinds = value.column is not None and len(index.column(value.table, value.column).values) <= _KINDS_MAX
-    return 0.1 if holds_kinds else 0.25
-
-
-def _stored_otherwise(key: tuple[str, ...], index: CatalogIndex) -> list[Candidate]:
-    if len(key) != 1:
-        return []
-    candidates: list[Candidate] = []
-    for other in lexicon().stored.get(key[0], ()):
-        for hit in index.values.get(tuple(other.split()), []):
-            if len(other) == 1 and not _is_small(index, hit.table, hit.column):
-                continue
-            candidates.append(Candidate(hit.table, hit.column, hit.text, 0.9))
-    return candidates
-
-
-def _is_small(index: CatalogIndex, table: int, column: int) -> bool:
-    return len({value.lower() for value in index.column(table, column).values}) <= 4
-
-
-def _stored(text: str, index: CatalogIndex) -> tuple[Candidate, ...]:
-    tokens = tokenize(text)
-    key = tuple(token.norm for token in tokens if token.kind is not TokenKind.MARK)
-    hits = index.values.get(key, []) or index.values.get(tuple(base_form(column) for column in key), [])
-    exact = [hit for hit in hits if hit.text == text]
-    result = [
-        Candidate(link.table, link.column, link.text, 1.0 if link.text == text else 0.95) for link in exact or hits
-    ]
-    return tuple(result or _stored_otherwise(key, index) or _in_two_columns(key, index))[:CANDIDATES_MAX]
-
-
-def _in_two_columns(key: tuple[str, ...], index: CatalogIndex) -> list[Candidate]:
-    """A full name may be kept as first and last name: each half is a value of its own column of one table."""
-    candidates: list[Candidate] = []
-    for cut in range(1, min(len(key), 4)):
-        for one in index.values.get(key[:cut], []):
-            candidates += [
-                Candidate(one.table, one.column, one.text, 0.93, also=(other.column, other.text))
-                for other in index.values.get(key[cut:], [])
-                if one.table == other.table and one.column != other.column
-            ]
-    return candidates
 
 
 def _schema(words: Sequence[str], index: CatalogIndex, *, bounded: bool) -> tuple[Candidate, ...]:

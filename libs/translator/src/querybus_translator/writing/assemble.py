@@ -37,7 +37,7 @@ from querybus_translator.writing.form import (
     condition_tables,
 )
 from querybus_translator.writing.group_order import asked_which, order_of_groups, wants_lines
-from querybus_translator.writing.semijoins import semi_joined
+from querybus_translator.writing.semijoins import are_rows_themselves, semi_joined
 from querybus_translator.writing.sketch import TEMPORAL, Placed, Ranking, Sketch
 
 
@@ -165,8 +165,8 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
         distinct=sketch.distinct and not group and all(target.aggregate is None for target in targets),
         everything=sketch.everything if not targets else None,
     )
-    combined = _combined(sketch, form)
-    return combined if combined.combined is not None else semi_joined(form, sketch.index)
+    form = _combined(sketch, form)
+    return form if form.combined is not None else semi_joined(form, sketch.index)
 
 
 def _parted(
@@ -452,6 +452,8 @@ def _combined(sketch: Sketch, form: Form) -> Form:
             continue
         rest = tuple(condition for condition in form.where if condition not in comparisons)
         has_both = any(node.op is Op.BOTH for node in sketch.nodes)
+        if not has_both and are_rows_themselves(form, sketch.index, comparisons):
+            return replace(form, where=(*rest, AnyOf(tuple(comparisons))))
         if form.group or form.order or form.limit is not None or any(target.aggregate for target in form.targets):
             sketch.doubts += 0.4
             return form
@@ -493,6 +495,3 @@ def _excludes(one: Comparison, other: Comparison) -> bool:
     if isinstance(bottom.value, str) or isinstance(top.value, str):
         return False
     return bottom.value >= top.value
-
-
-__all__ = ["assemble", "condition_tables"]

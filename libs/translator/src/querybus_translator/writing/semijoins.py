@@ -7,17 +7,20 @@ which of its rows are meant; counts take care of themselves where they are writt
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from querybus_translator.schema.index import CatalogIndex
-from querybus_translator.schema.labels import key_columns
+from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.writing.form import (
     Aggregate,
     ColumnRef,
+    Comparison,
     Condition,
     Form,
     Measure,
     Membership,
+    Operator,
     condition_tables,
     tables_of,
 )
@@ -54,6 +57,19 @@ def semi_joined(form: Form, index: CatalogIndex) -> Form | None:
             return form
         return _with_membership(form, index, home, table)
     return form
+
+
+def are_rows_themselves(form: Form, index: CatalogIndex, values: Sequence[Comparison]) -> bool:
+    """ "Guests from Germany and France": each guest has one country, so that those of the one and of the other are meant."""
+    homes = {target.home for target in form.targets}
+    columns = {value.left.column for value in values if value.operator is Operator.EQUAL}
+    tables = {column.table for column in columns if column is not None}
+    if len(homes) != 1 or homes != tables or len(columns) != 1:
+        return False
+    (home,) = tables
+    counted = all(target.aggregate is Aggregate.COUNT and target.column is None for target in form.targets)
+    own = {*labels(index, home, chinese=False), *labels(index, home, chinese=True), *key_columns(index, home)}
+    return counted or all(target.aggregate is None and target.column in own for target in form.targets)
 
 
 def _of_counted_rows(form: Form, index: CatalogIndex, homes: set[int | None]) -> Form | None:

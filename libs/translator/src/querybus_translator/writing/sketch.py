@@ -119,10 +119,12 @@ class Sketch:
         return None if result is None or not self.is_numeric(result[0]) else result[0]
 
     def is_flag(self, column: ColumnRef) -> bool:
-        """Whether a column says yes or no of a row: by its type, or a whole number that is called so."""
+        """Whether a column says yes or no of a row: by its type, or a whole number that is called so or is 0 or 1."""
         named = self.index.column(column.table, column.column)
-        first = name_words(named.name)[:1]
-        return named.kind is ColumnKind.BOOLEAN or (named.kind is ColumnKind.INTEGER and first in (("is",), ("has",)))
+        if named.kind is not ColumnKind.INTEGER:
+            return named.kind is ColumnKind.BOOLEAN
+        ends = (named.profile.value_min, named.profile.value_max) if named.profile is not None else None
+        return name_words(named.name)[:1] in (("is",), ("has",)) or ends == ("0", "1")
 
     def table(self, place: int | None) -> int | None:
         pick = self.pick(place)

@@ -1,0 +1,78 @@
+"""Wordings that mean what other words of the catalog say: "unpaid invoices", "cancellation rate".
+
+Each puts words that can be read in the place of words that cannot, by what the catalog knows; nothing else is changed.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from querybus.text.readable_name import spoken_name
+from querybus.text.words import stem
+from querybus_translator.language.names import name_words
+from querybus_translator.language.stems import base_form
+from querybus_translator.schema.index import CatalogIndex
+
+_UNDONE: Final = re.compile(
+    r"\b(?P<noun>[A-Za-z]+) (?:that |which )?(?:are|is|were|was|remain) un(?P<done>[a-z]{3,})\b", re.IGNORECASE
+)
+_UNDONE_BEFORE: Final = re.compile(r"\bun(?P<done>[a-z]{3,}) (?P<noun>[a-z]+)\b", re.IGNORECASE)
+_RATE: Final = re.compile(
+    r"\b(?:the )?(?P<deed>[A-Za-z]+(?:[-_ ][A-Za-z]+)?) (?:rate|ratio|percentage)\b", re.IGNORECASE
+)
+_AVERAGE_NUMBER: Final = re.compile(
+    r"\b(average|mean) number of (?=[A-Za-z]+ (?:per|for each|for every) )", re.IGNORECASE
+)
+STEM_LENGTH_MIN: Final = 4
+
+
+def reworded(question: str, index: CatalogIndex) -> str:
+    """Return a question with the words that the catalog has, where it means them by others."""
+    if question.isascii():
+        question = _rates(_average_numbers(question, index), index)
+    return _without_prefix(question, index)
+
+
+def _without_prefix(question: str, index: CatalogIndex) -> str:
+    """Return "unpaid invoices" as "invoices that are not paid", where the catalog knows the one word and not the other."""
+
+    def written(match: re.Match[str]) -> str:
+        done = match["done"].lower()
+        is_known = not index.similar(f"un{done}") and (index.similar(done) or index.similar(base_form(done)))
+        return f"{match['noun']} that are not {done}" if is_known else match[0]
+
+    return _UNDONE_BEFORE.sub(written, _UNDONE.sub(written, question))
+
+
+def _average_numbers(question: str, index: CatalogIndex) -> str:
+    """ "Average number of bookings per guest" is average bookings per guest, where a column is called a number as well."""
+    return _AVERAGE_NUMBER.sub(r"\1 ", question) if index.similar("number") else question
+
+
+def _rates(question: str, index: CatalogIndex) -> str:
+    """Return "cancellation rate" as the share of cancelled bookings, where one column of one table holds that value."""
+
+    def written(match: re.Match[str]) -> str:
+        found = _states(match["deed"], index)
+        if len(found) != 1 or index.knows(f"{match['deed']} rate"):
+            return match[0]
+        value, table = found.pop()
+        return f"share of {value} {table}"
+
+    return _RATE.sub(written, question)
+
+
+def _states(deed: str, index: CatalogIndex) -> set[tuple[str, str]]:
+    """Return the stored values, each with its table, that name a deed as done: cancelled, of a cancellation."""
+    wanted = tuple(stem(base_form(word)) for word in re.split(r"[-_ ]", deed.lower()))
+    if len("".join(wanted)) < STEM_LENGTH_MIN:
+        return set()
+    return {
+        (value, spoken_name(table.name))
+        for table in index.catalog.tables
+        for column in table.columns
+        if not column.personal
+        for value in column.values
+        if tuple(stem(word) for word in name_words(value)) == wanted
+    }

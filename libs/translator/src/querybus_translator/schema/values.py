@@ -1,0 +1,99 @@
+"""Words of a question that are stored values: as they are written, by base form, by another spelling, in two columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from querybus_translator.language.lexicon import lexicon
+from querybus_translator.language.names import is_han
+from querybus_translator.language.stems import base_form
+from querybus_translator.language.tokens import Token, TokenKind, tokenize
+from querybus_translator.schema.comparison import CANDIDATES_MAX, Candidate
+from querybus_translator.schema.index import CatalogIndex
+
+_NEAR_VALUE: Final = 0.85
+_TRANSLATED_VALUE: Final = 0.9
+_KINDS_MAX: Final = 30
+
+
+def values_at(tokens: Sequence[Token], start: int, end: int, index: CatalogIndex) -> list[Candidate]:
+    """Return the stored values that the words from one place to another may be."""
+    span = tokens[start:end]
+    if span[0].kind is TokenKind.MARK or span[-1].kind is TokenKind.MARK:
+        return []
+    key = tuple(part.norm for part in span if part.kind is not TokenKind.MARK)
+    hits = index.values.get(key, [])
+    closeness = 0.97
+    if not hits:
+        base = tuple(part.base for part in span if part.kind is not TokenKind.MARK)
+        hits = index.values.get(base, []) or index.values.get((*base[:-1], base_form(base[-1])), [])
+        # Several words that are all alike are hardly alike by chance: "store managers".
+        content = sum(column not in lexicon().stopwords for column in key)
+        closeness = _NEAR_VALUE if content < 2 else 0.97
+    result = [Candidate(hit.table, hit.column, hit.text, closeness) for hit in hits]
+    if len(key) == 1 and is_han(key[0]):
+        # 德国 is what the data call Germany.
+        result = [item if is_han(item.value or "") else replace(item, score=_TRANSLATED_VALUE) for item in result]
+    if len(key) == 1:
+        plain = key[0] in lexicon().stopwords or (len(key[0]) == 1 and not is_han(key[0]))
+        capital = span[0].text[:1].isupper() and start > 0
+        if plain:
+            same = span[0].text if capital and key[0] not in {"i", "a"} else ""
+            result = [replace(item, score=0.8) for item in result if item.value == same]
+        elif not capital and not is_han(key[0]):
+            result = [replace(item, score=closeness - _cost_of_lower_case(item, closeness, index)) for item in result]
+    # What is stored just as it was said needs no other spelling beside it.
+    said = {link.table: link.column for link in result}
+    result += [link for link in _stored_otherwise(key, index) if said.get(link.table, link.column) == link.column]
+    return result
+
+
+def _cost_of_lower_case(value: Candidate, closeness: float, index: CatalogIndex) -> float:
+    """A word that merely resembles a value is hardly meant for it, unless the column holds kinds: "comedies" of genre."""
+    if closeness > _NEAR_VALUE:
+        return 0.12
+    holds_kinds = value.column is not None and len(index.column(value.table, value.column).values) <= _KINDS_MAX
+    return 0.1 if holds_kinds else 0.25
+
+
+def _stored_otherwise(key: tuple[str, ...], index: CatalogIndex) -> list[Candidate]:
+    if len(key) != 1:
+        return []
+    candidates: list[Candidate] = []
+    for other in lexicon().stored.get(key[0], ()):
+        for hit in index.values.get(tuple(other.split()), []):
+            if len(other) == 1 and not _is_small(index, hit.table, hit.column):
+                continue
+            candidates.append(Candidate(hit.table, hit.column, hit.text, 0.9))
+    return candidates
+
+
+def _is_small(index: CatalogIndex, table: int, column: int) -> bool:
+    return len({value.lower() for value in index.column(table, column).values}) <= 4
+
+
+def stored_as(text: str, index: CatalogIndex) -> tuple[Candidate, ...]:
+    """Return the stored values that a quoted text may be."""
+    tokens = tokenize(text)
+    key = tuple(token.norm for token in tokens if token.kind is not TokenKind.MARK)
+    hits = index.values.get(key, []) or index.values.get(tuple(base_form(column) for column in key), [])
+    exact = [hit for hit in hits if hit.text == text]
+    result = [
+        Candidate(link.table, link.column, link.text, 1.0 if link.text == text else 0.95) for link in exact or hits
+    ]
+    return tuple(result or _stored_otherwise(key, index) or _in_two_columns(key, index))[:CANDIDATES_MAX]
+
+
+def _in_two_columns(key: tuple[str, ...], index: CatalogIndex) -> list[Candidate]:
+    """A full name may be kept as first and last name: each half is a value of its own column of one table."""
+    candidates: list[Candidate] = []
+    for cut in range(1, min(len(key), 4)):
+        for one in index.values.get(key[:cut], []):
+            candidates += [
+                Candidate(one.table, one.column, one.text, 0.93, also=(other.column, other.text))
+                for other in index.values.get(key[cut:], [])
+                if one.table == other.table and one.column != other.column
+            ]
+    return candidates

@@ -1,0 +1,126 @@
+"""What people ask of a plain database in their own words: each is answered with the right rows, or asked back, never wrong."""
+
+from __future__ import annotations
+
+import sqlite3
+from datetime import date
+from functools import lru_cache
+
+import pytest
+
+from querybus.core.catalog import Catalog, Column, ColumnKind, ColumnProfile, Dialect, ForeignKey, Table
+from querybus_translator import NotRead, translate
+
+_TODAY = date(2026, 6, 30)
+_ROWS = """
+CREATE TABLE cabin_types (type_id INTEGER PRIMARY KEY, name TEXT, price_per_night REAL, max_guests INTEGER);
+CREATE TABLE cabins (cabin_id INTEGER PRIMARY KEY, deck INTEGER, type_id INTEGER, has_balcony INTEGER);
+CREATE TABLE guests (guest_id INTEGER PRIMARY KEY, full_name TEXT, country TEXT, birth_date DATE, vip INTEGER, joined_on DATE);
+CREATE TABLE bookings (booking_id INTEGER PRIMARY KEY, guest_id INTEGER, cabin_id INTEGER, check_in DATE, check_out DATE,
+  status TEXT, channel TEXT);
+CREATE TABLE staff (staff_id INTEGER PRIMARY KEY, full_name TEXT, role TEXT, salary INTEGER, manager_id INTEGER);
+CREATE TABLE reviews (review_id INTEGER PRIMARY KEY, booking_id INTEGER, rating INTEGER, written_on DATE);
+INSERT INTO cabin_types VALUES (1, 'single', 80, 1), (2, 'suite', 300, 4);
+INSERT INTO cabins VALUES (1, 1, 1, 1), (2, 1, 2, 0), (3, 2, 2, 0);
+INSERT INTO guests VALUES (1, 'Ann', 'Germany', '1990-01-01', 1, '2024-01-01'), (2, 'Bob', 'France', '1980-01-01', 0, '2025-06-01'),
+  (3, 'Cid', 'Spain', '2000-01-01', 0, '2023-01-01');
+INSERT INTO bookings VALUES (1, 1, 1, '2025-07-01', '2025-08-02', 'completed', 'phone'),
+  (2, 1, 2, '2025-06-20', '2025-07-02', 'cancelled', 'phone'), (3, 2, 3, '2025-07-10', '2025-07-12', 'completed', 'web'),
+  (4, 1, 3, '2025-09-10', '2025-09-12', 'completed', 'web');
+INSERT INTO staff VALUES (1, 'Mia', 'manager', 5000, NULL), (2, 'Noa', 'cook', 3000, 1), (3, 'Ole', 'cook', 4000, 1);
+INSERT INTO reviews VALUES (1, 1, 5, '2025-08-05'), (2, 3, 2, '2025-07-20');
+"""
+_KINDS = {"INTEGER": ColumnKind.INTEGER, "REAL": ColumnKind.NUMBER, "TEXT": ColumnKind.TEXT, "DATE": ColumnKind.DATE}
+_REFERENCES = {
+    "cabins": (("type_id", "cabin_types"),),
+    "bookings": (("guest_id", "guests"), ("cabin_id", "cabins")),
+    "staff": (("manager_id", "staff"),),
+    "reviews": (("booking_id", "bookings"),),
+}
+_KEYS = {
+    "cabin_types": "type_id", "cabins": "cabin_id", "guests": "guest_id", "bookings": "booking_id", "staff": "staff_id",
+    "reviews": "review_id",
+}  # fmt: skip
+_HELD = frozenset({"name", "country", "status", "channel", "role"})
+
+
+def _rows() -> sqlite3.Connection:
+    database = sqlite3.connect(":memory:")
+    database.executescript(_ROWS)
+    return database
+
+
+@lru_cache(maxsize=1)
+def _ship() -> Catalog:
+    database = _rows()
+
+    def column(table: str, name: str, kind: str) -> Column:
+        held = [row[0] for row in database.execute(f"SELECT DISTINCT {name} FROM {table}")] if name in _HELD else []
+        least, most = database.execute(f"SELECT MIN({name}), MAX({name}) FROM {table}").fetchone()
+        profile = ColumnProfile(value_min=str(least), value_max=str(most)) if kind == "INTEGER" else None
+        return Column(name=name, type=kind, kind=_KINDS[kind], values=tuple(held), profile=profile)
+
+    tables = tuple(
+        Table(
+            name=table,
+            columns=tuple(column(table, row[1], row[2]) for row in database.execute(f"PRAGMA table_info({table})")),
+            primary_key=(key,),
+            foreign_keys=tuple(
+                ForeignKey(columns=(own,), referred_table=other, referred_columns=(_KEYS[other],))
+                for own, other in _REFERENCES.get(table, ())
+            ),
+        )
+        for table, key in _KEYS.items()
+    )
+    return Catalog(connection="ship", dialect=Dialect.SQLITE, tables=tables)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("How many VIP guests do we have?", [(1,)]),
+        ("VIP guests", [("Ann",)]),
+        ("Which guests are VIP?", [("Ann",)]),
+        ("non-VIP guests", [("Bob",), ("Cid",)]),
+        ("How many cabins have a balcony?", [(1,)]),
+        ("How many cabins have no balcony?", [(2,)]),
+        ("有多少VIP客人？", [(1,)]),
+        ("Cabins per deck", [(1, 2), (2, 1)]),
+        ("cabins by deck", [(1, 2), (2, 1)]),
+        ("How many guests have more than 1 booking?", [(1,)]),
+        ("Guests from Germany and France", [("Ann",), ("Bob",)]),
+        ("Cancellation rate", [(25.0,)]),
+        ("Cancellation rate by channel", [("phone", 50.0), ("web", 0.0)]),
+        ("How many bookings have a check-out in July 2025?", [(2,)]),
+        ("How many bookings have check_in in July 2025?", [(2,)]),
+        ("Average number of bookings per guest", [(2.0,)]),
+        ("Which month had the most bookings?", [("2025-07",)]),
+        ("Which cabin types cost more than 100 per night?", [("suite",)]),
+        ("How many single cabins are there?", [(1,)]),
+        ("the newest guests", [("Bob",)]),
+    ],
+)
+def test_plain_words_are_answered_right(question: str, answer: list[tuple[object, ...]]) -> None:
+    found = translate(question, _ship(), today=_TODAY)
+    assert not isinstance(found, NotRead), found
+    assert sorted(_rows().execute(found.sql).fetchall(), key=str) == answer
+
+
+def test_the_latest_of_a_thing_is_the_row_that_came_last() -> None:
+    found = translate("Latest review", _ship(), today=_TODAY)
+    assert not isinstance(found, NotRead)
+    assert found.sql.endswith('ORDER BY "written_on" DESC LIMIT 1')
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Second highest salary",
+        "How much did each guest spend?",
+        "Top 5 guests by total spending",
+        "Managers and their salaries",
+        "oldest booking",
+    ],
+)
+def test_what_would_be_answered_wrong_is_asked_back(question: str) -> None:
+    assert isinstance(translate(question, _ship(), today=_TODAY), NotRead)
