@@ -17,16 +17,16 @@ CREATE TABLE cabin_types (type_id INTEGER PRIMARY KEY, name TEXT, price_per_nigh
 CREATE TABLE cabins (cabin_id INTEGER PRIMARY KEY, deck INTEGER, type_id INTEGER, has_balcony INTEGER);
 CREATE TABLE guests (guest_id INTEGER PRIMARY KEY, full_name TEXT, country TEXT, birth_date DATE, vip INTEGER, joined_on DATE);
 CREATE TABLE bookings (booking_id INTEGER PRIMARY KEY, guest_id INTEGER, cabin_id INTEGER, check_in DATE, check_out DATE,
-  status TEXT, channel TEXT);
+  status TEXT, channel TEXT, insured TEXT);
 CREATE TABLE staff (staff_id INTEGER PRIMARY KEY, full_name TEXT, role TEXT, salary INTEGER, manager_id INTEGER);
 CREATE TABLE reviews (review_id INTEGER PRIMARY KEY, booking_id INTEGER, rating INTEGER, written_on DATE);
 INSERT INTO cabin_types VALUES (1, 'single', 80, 1), (2, 'suite', 300, 4);
 INSERT INTO cabins VALUES (1, 1, 1, 1), (2, 1, 2, 0), (3, 2, 2, 0);
 INSERT INTO guests VALUES (1, 'Ann', 'Germany', '1990-01-01', 1, '2024-01-01'), (2, 'Bob', 'France', '1980-01-01', 0, '2025-06-01'),
   (3, 'Cid', 'Spain', '2000-01-01', 0, '2023-01-01');
-INSERT INTO bookings VALUES (1, 1, 1, '2025-07-01', '2025-08-02', 'completed', 'phone'),
-  (2, 1, 2, '2025-06-20', '2025-07-02', 'cancelled', 'phone'), (3, 2, 3, '2025-07-10', '2025-07-12', 'completed', 'web'),
-  (4, 1, 3, '2025-09-10', '2025-09-12', 'completed', 'web');
+INSERT INTO bookings VALUES (1, 1, 1, '2025-07-01', '2025-08-02', 'completed', 'phone', 'Y'),
+  (2, 1, 2, '2025-06-20', '2025-07-02', 'cancelled', 'phone', 'N'), (3, 2, 3, '2025-07-10', '2025-07-12', 'completed', 'web', 'N'),
+  (4, 1, 3, '2025-09-10', '2025-09-12', 'completed', 'web', 'N');
 INSERT INTO staff VALUES (1, 'Mia', 'manager', 5000, NULL), (2, 'Noa', 'cook', 3000, 1), (3, 'Ole', 'cook', 4000, 1);
 INSERT INTO reviews VALUES (1, 1, 5, '2025-08-05'), (2, 3, 2, '2025-07-20');
 """
@@ -41,7 +41,7 @@ _KEYS = {
     "cabin_types": "type_id", "cabins": "cabin_id", "guests": "guest_id", "bookings": "booking_id", "staff": "staff_id",
     "reviews": "review_id",
 }  # fmt: skip
-_HELD = frozenset({"name", "country", "status", "channel", "role"})
+_HELD = frozenset({"name", "country", "status", "channel", "role", "insured"})
 
 
 def _rows() -> sqlite3.Connection:
@@ -98,6 +98,15 @@ def _ship() -> Catalog:
         ("Which cabin types cost more than 100 per night?", [("suite",)]),
         ("How many single cabins are there?", [(1,)]),
         ("the newest guests", [("Bob",)]),
+        ("How many bookings are insured?", [(1,)]),
+        ("How many bookings were not insured?", [(3,)]),
+        ("share of insured bookings", [(25.0,)]),
+        (
+            "Bookings by status and channel",
+            [("cancelled", "phone", 1), ("completed", "phone", 1), ("completed", "web", 2)],
+        ),
+        ("Completed bookings per channel", [("phone", 1), ("web", 2)]),
+        ("How many bookings were completed?", [(3,)]),
     ],
 )
 def test_plain_words_are_answered_right(question: str, answer: list[tuple[object, ...]]) -> None:
@@ -110,6 +119,44 @@ def test_the_latest_of_a_thing_is_the_row_that_came_last() -> None:
     found = translate("Latest review", _ship(), today=_TODAY)
     assert not isinstance(found, NotRead)
     assert found.sql.endswith('ORDER BY "written_on" DESC LIMIT 1')
+
+
+def _projects() -> tuple[sqlite3.Connection, Catalog]:
+    database = sqlite3.connect(":memory:")
+    database.executescript(
+        """CREATE TABLE 项目 (编号 INTEGER PRIMARY KEY, 项目名称 TEXT, 开始日期 DATE, 状态 TEXT, 是否延期 INTEGER);
+        INSERT INTO 项目 VALUES (1, '甲', '2025-01-01', '进行中', 1), (2, '乙', '2025-01-01', '已完成', 0),
+          (3, '丙', '2026-02-01', '进行中', 0);"""
+    )
+    columns = (
+        Column(name="编号", type="INTEGER", kind=ColumnKind.INTEGER),
+        Column(name="项目名称", type="TEXT", kind=ColumnKind.TEXT),
+        Column(name="开始日期", type="DATE", kind=ColumnKind.DATE),
+        Column(name="状态", type="TEXT", kind=ColumnKind.TEXT, values=("进行中", "已完成")),
+        Column(
+            name="是否延期",
+            type="INTEGER",
+            kind=ColumnKind.INTEGER,
+            profile=ColumnProfile(value_min="0", value_max="1"),
+        ),
+    )
+    table = Table(name="项目", columns=columns, primary_key=("编号",))
+    return database, Catalog(connection="projects", dialect=Dialect.SQLITE, tables=(table,))
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("进行中的项目有几个？", [(2,)]),
+        ("延期的项目有几个？", [(1,)]),
+        ("2025年开始了多少项目？", [(2,)]),
+    ],
+)
+def test_chinese_values_and_flags_are_read_whole(question: str, answer: list[tuple[object, ...]]) -> None:
+    database, catalog = _projects()
+    found = translate(question, catalog, today=_TODAY)
+    assert not isinstance(found, NotRead), found
+    assert database.execute(found.sql).fetchall() == answer
 
 
 @pytest.mark.parametrize(

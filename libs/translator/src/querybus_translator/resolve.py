@@ -27,6 +27,8 @@ _SAME_COLUMN_BONUS: Final = 0.25
 _KIND_BONUS: Final = 0.12
 _TABLE_BONUS: Final = 0.05
 _SIBLING_BONUS: Final = 0.1
+_SAID_BONUS: Final = 0.12
+_NAMED_MIN: Final = 0.9
 _MENTION_MIN: Final = 0.8
 _UNLINKED_SCORE: Final = 0.5
 
@@ -61,12 +63,15 @@ def resolve(nodes: Sequence[Node], index: CatalogIndex, near: frozenset[int] = f
     mentioned |= dict.fromkeys(near, 1.0)
     bonuses = {place: _bonuses(nodes, place, index) for place in places}
     siblings = {place: _siblings(nodes, place) for place in places}
+    said = {place for place in places if _is_said_of_rows(nodes, place)}
     order = sorted(places, key=lambda place: (_ambiguity(nodes[place]), place))
     beam = [_State(0.0, near, ())]
     for place in order:
         grown: list[_State] = []
         for state in beam:
             for rank, candidate in enumerate(nodes[place].candidates):
+                if place in said and candidate.value is None and candidate.score < _NAMED_MIN:
+                    continue
                 score = candidate.score + bonuses[place][rank] - _distance_cost(state.tables, candidate.table, index)
                 if candidate.table not in mentioned:
                     score -= _UNMENTIONED_COST
@@ -88,6 +93,19 @@ def resolve(nodes: Sequence[Node], index: CatalogIndex, near: frozenset[int] = f
         grown.sort(key=lambda link: -link.score)
         beam = grown[:BEAM_WIDTH]
     return tuple(Assignment(_in_roles(nodes, dict(link.picks), index), link.score) for link in beam[:ASSIGNMENTS_MAX])
+
+
+def _is_said_of_rows(nodes: Sequence[Node], place: int) -> bool:
+    """ "Open tickets": what is stored just so, right before the rows that hold it, is no date of opening, unless a period is said."""
+    following = nodes[place + 1] if place + 1 < len(nodes) else None
+    if following is None or any(node.kind in {NodeKind.PERIOD, NodeKind.RECURRING} for node in nodes):
+        return False
+    tables = {link.table for link in following.candidates if link.column is None and link.score >= _MENTION_MIN}
+    text = nodes[place].text.lower()
+    return any(
+        link.value is not None and link.value.lower() == text and link.table in tables
+        for link in nodes[place].candidates
+    )
 
 
 def _in_roles(nodes: Sequence[Node], picks: dict[int, Candidate], index: CatalogIndex) -> dict[int, Candidate]:
@@ -184,6 +202,9 @@ def _bonuses(nodes: Sequence[Node], place: int, index: CatalogIndex) -> list[flo
         if candidate.column is None:
             bonus += _TABLE_BONUS
         if candidate.value is not None:
+            if candidate.value.lower() == nodes[place].text.lower() and candidate.table in near and ahead == place + 1:
+                # "Open tickets": what is stored just so, right before the rows that hold it.
+                bonus += _SAID_BONUS
             for neighbour in (behind, ahead):
                 if neighbour is not None and any(
                     (link.table, link.column) == (candidate.table, candidate.column) and link.value is None

@@ -13,11 +13,13 @@ from querybus.text.words import stem
 from querybus_translator.language.names import name_words
 from querybus_translator.language.stems import base_form
 from querybus_translator.schema.index import CatalogIndex
+from querybus_translator.schema.values import flag_values
 
 _UNDONE: Final = re.compile(
-    r"\b(?P<noun>[A-Za-z]+) (?:that |which )?(?:are|is|were|was|remain) un(?P<done>[a-z]{3,})\b", re.IGNORECASE
+    r"\b(?P<noun>[A-Za-z]+) (?:that |which )?(?:are|is|were|was|remain) (?P<not>un|in)(?P<done>[a-z]{3,})\b",
+    re.IGNORECASE,
 )
-_UNDONE_BEFORE: Final = re.compile(r"\bun(?P<done>[a-z]{3,}) (?P<noun>[a-z]+)\b", re.IGNORECASE)
+_UNDONE_BEFORE: Final = re.compile(r"\b(?P<not>un|in)(?P<done>[a-z]{3,}) (?P<noun>[a-z]+)\b", re.IGNORECASE)
 _RATE: Final = re.compile(
     r"\b(?:the )?(?P<deed>[A-Za-z]+(?:[-_ ][A-Za-z]+)?) (?:rate|ratio|percentage)\b", re.IGNORECASE
 )
@@ -39,7 +41,9 @@ def _without_prefix(question: str, index: CatalogIndex) -> str:
 
     def written(match: re.Match[str]) -> str:
         done = match["done"].lower()
-        is_known = not index.similar(f"un{done}") and (index.similar(done) or index.similar(base_form(done)))
+        is_known = not index.similar(match["not"].lower() + done) and (
+            index.similar(done) or index.similar(base_form(done))
+        )
         return f"{match['noun']} that are not {done}" if is_known else match[0]
 
     return _UNDONE_BEFORE.sub(written, _UNDONE.sub(written, question))
@@ -64,7 +68,7 @@ def _rates(question: str, index: CatalogIndex) -> str:
 
 
 def _states(deed: str, index: CatalogIndex) -> set[tuple[str, str]]:
-    """Return the stored values, each with its table, that name a deed as done: cancelled, of a cancellation."""
+    """Return the stored values and the flags, each with its table, that name a deed as done: cancelled, of a cancellation."""
     wanted = tuple(stem(base_form(word)) for word in re.split(r"[-_ ]", deed.lower()))
     if len("".join(wanted)) < STEM_LENGTH_MIN:
         return set()
@@ -73,6 +77,6 @@ def _states(deed: str, index: CatalogIndex) -> set[tuple[str, str]]:
         for table in index.catalog.tables
         for column in table.columns
         if not column.personal
-        for value in column.values
+        for value in (column.values if flag_values(column) is None else (spoken_name(column.name),))
         if tuple(stem(word) for word in name_words(value)) == wanted
     }

@@ -134,13 +134,13 @@ def _ranks_one(form: Form) -> bool:
 
 def _counts_itself(sketch: Sketch, form: Form) -> bool:
     """Whether rows are counted for each of themselves: there is always one."""
-    counted = {target.table for target in form.targets if target.aggregate is Aggregate.COUNT and target.column is None}
-    return any(
-        table is not None
-        and set(tables_of(form)) == {table}
-        and set(key_columns(sketch.index, table)) & set(form.group)
-        for table in counted
-    )
+    tables = set(tables_of(form))
+    if len(tables) != 1 or not form.group:
+        return False
+    (table,) = tables
+    counts = [*form.targets, *[condition.left for condition in form.having]]
+    is_counted = any(item.aggregate is Aggregate.COUNT and item.column is None for item in counts)
+    return is_counted and bool(set(key_columns(sketch.index, table)) & set(form.group))
 
 
 def _is_role_alone(sketch: Sketch, form: Form) -> bool:

@@ -53,7 +53,8 @@ def _absence(sketch: Sketch, place: int, anchor: int) -> None:
             is_number = not sketch.index.column(column.table, column.column).nullable and sketch.is_numeric(column)
             is_never_empty = is_number or sketch.is_flag(column)
             # "Without stock": a figure that is never empty is missing where it is nothing.
-            nothing = Comparison(Measure(column), Operator.EQUAL, Literal(0))
+            _, no = sketch.flag_values(column) or (1, 0)
+            nothing = Comparison(Measure(column), Operator.EQUAL, Literal(no))
             missing_value = nothing if is_never_empty else Comparison(Measure(column), Operator.IS_NULL)
             sketch.conditions.append(Placed(place, missing_value))
             return

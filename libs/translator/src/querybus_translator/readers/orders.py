@@ -361,8 +361,10 @@ def _counts_by(sketch: Sketch) -> bool:
         ]
         if not counted or (grouped is None and column is None and not by_time):
             continue
+        listed = _listed_behind(sketch, named)
         if any(
-            sketch.column(other) not in (None, column) and sketch.is_free(other) for other in range(len(sketch.nodes))
+            sketch.column(other) not in (None, column) and sketch.is_free(other) and other != listed
+            for other in range(len(sketch.nodes))
         ):
             continue
         if (
@@ -378,6 +380,13 @@ def _counts_by(sketch: Sketch) -> bool:
         sketch.doubts += 0.03
         return True
     return False
+
+
+def _listed_behind(sketch: Sketch, named: int | None) -> int | None:
+    """ "By industry and plan": the second column that rows are grouped by, where nothing else follows."""
+    joint = sketch.after(named)
+    other = sketch.after(joint)
+    return other if sketch.op(joint) is Op.AND and sketch.after(other) is None else None
 
 
 _PER = frozenset({"per", "for each", "for every", "each", "every", "in each", "of each", "每个", "每", "各", "各个"})

@@ -97,7 +97,10 @@ _ONE: Final = frozenset({"a", "an", "one", "一个", "一位"})
 def states_flag(sketch: Sketch, place: int, column: ColumnRef) -> bool:
     """ "How many visits were emergencies?": what is counted is said to be so."""
     counts = [measure for _, measure in sketch.targets if measure.aggregate in {Aggregate.COUNT, Aggregate.SHARE}]
-    said = sketch.nodes[place - 1].text.lower() if place else ""
+    before = place - 1
+    if before > 0 and sketch.nodes[before].text.lower() == "not":
+        before -= 1
+    said = sketch.nodes[before].text.lower().split()[0] if before >= 0 else ""
     if said not in _COPULAS or not sketch.is_flag(column):
         return False
     # "Which guests are VIP?"
@@ -117,9 +120,12 @@ def names_flag(sketch: Sketch, place: int, column: ColumnRef) -> bool:
     if not sketch.is_flag(column):
         return False
     pick = sketch.pick(place)
-    if (pick is not None and pick.with_table) or sketch.table(
-        place + 1 if place + 1 < len(sketch.nodes) else None
-    ) == column.table:
+    beside = sketch.after(place) if sketch.chinese else place + 1 if place + 1 < len(sketch.nodes) else None
+    behind = sketch.column(beside)
+    if behind is not None and behind.table == column.table and sketch.is_numeric(behind) and not sketch.is_key(behind):
+        # "Paid amount": the amount of what is paid.
+        return True
+    if (pick is not None and pick.with_table) or sketch.table(beside) == column.table:
         return sketch.nodes[place].text.lower().split()[-1] not in _STATES
     before = place - 1
     while before >= 0 and sketch.nodes[before].text.lower() in _ARTICLES:
@@ -153,7 +159,8 @@ def flagged(sketch: Sketch, place: int, column: ColumnRef) -> None:
     """Read a flag as what holds of each row, or does not: "emergency visits", "non-emergency visits"."""
     denied = negation_before(sketch, place)
     sketch.take(place, denied)
-    flag = Comparison(Measure(column), Operator.EQUAL, Literal(0 if denied is not None else 1))
+    yes, no = sketch.flag_values(column) or (1, 0)
+    flag = Comparison(Measure(column), Operator.EQUAL, Literal(no if denied is not None else yes))
     sketch.conditions.append(Placed(place, flag))
 
 

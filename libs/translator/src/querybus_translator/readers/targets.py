@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op, lexicon
+from querybus_translator.language.stems import base_form
 from querybus_translator.language.units import unit_of_measure
 from querybus_translator.readers.amounts import adds_up, answers_amount, asks_amount, can_average, sum_of_each
 from querybus_translator.readers.deeds import is_deed, is_denied_deed
@@ -48,13 +49,13 @@ def read_targets(sketch: Sketch) -> None:
         if column is None or not sketch.is_free(place):
             continue
         pick = sketch.pick(place)
+        if states_flag(sketch, place, column) or names_flag(sketch, place, column):
+            flagged(sketch, place, column)
+            continue
         if is_denied_deed(sketch, place):
             continue
         if _is_unit_of_figure(sketch, place, column):
             sketch.take(place)
-            continue
-        if states_flag(sketch, place, column) or names_flag(sketch, place, column):
-            flagged(sketch, place, column)
             continue
         if is_deed(sketch, place, column):
             sketch.take(place)
@@ -394,12 +395,24 @@ def _counted(sketch: Sketch, place: int, *, distinct: bool) -> Measure | None:
     ):
         return Measure(aggregate=Aggregate.COUNT, table=column.table)
     if sketch.is_numeric(column) and not distinct and not sketch.is_key(column):
+        sketch.doubts += 0.0 if _is_head(sketch, place, column) else 0.5
         return Measure(column) if not wants_total(sketch, place) else Measure(column, Aggregate.SUM)
+    if sketch.kind(column) in TEMPORAL and not distinct:
+        # 2023年入职了多少人: people, and not the days on which they came.
+        return Measure(column, Aggregate.COUNT)
     pick = sketch.pick(place)
     if pick is not None and pick.with_table and sketch.kind(column) is not ColumnKind.TEXT:
         # "How many customers joined": the customers are counted, the column says when.
         return Measure(aggregate=Aggregate.COUNT, table=column.table)
     return Measure(column, Aggregate.COUNT, distinct=True)
+
+
+def _is_head(sketch: Sketch, place: int, column: ColumnRef) -> bool:
+    """Whether a word is what a column is a number of: hours are no hourly rate."""
+    words = sketch.nodes[place].text.lower().split()
+    close = {other for word in words for other in (base_form(word), *sketch.index.similar(base_form(word)))}
+    heads = {name[-1] for name in sketch.index.entry_of_column(column.table, column.column).names if name}
+    return sketch.chinese or not heads.isdisjoint(close)
 
 
 def _figures(sketch: Sketch, place: int) -> None:

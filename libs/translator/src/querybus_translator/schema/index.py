@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Language, Table
 from querybus_translator.language.english_words import english_words
@@ -62,6 +62,9 @@ class StoredValue:
     table: int
     column: int
     text: str
+
+
+_WHETHER: Final = "是否"
 
 
 class CatalogIndex:
@@ -341,6 +344,8 @@ class CatalogIndex:
     def _shorter(self, text: str, table: Table) -> tuple[str, ...]:
         """In Chinese 供应商评级 is called 评级 beside its table, and 入职日期 is what 入职 happened on."""
         result = [text.removeprefix(item) for item in _said(table) if item in self._called and text.startswith(item)]
+        # 是否在职 says of each row whether it is 在职.
+        result += [text.removeprefix(_WHETHER)] if text.startswith(_WHETHER) else []
         result += [
             text.removesuffix(time_suffix) for time_suffix in lexicon().time_suffixes if text.endswith(time_suffix)
         ]

@@ -36,6 +36,8 @@ _EXACT_SCORE: Final = 0.999
 _LIGHT_SCORE_MIN: Final = 0.9
 _FILLER_COST: Final = 0.1
 _SHARED_SCORE_MIN: Final = 0.85
+_VALUE_SIGNS_MIN: Final = 3
+_VALUE_SIGNS_MAX: Final = 12
 
 
 def read_nodes(question: str, index: CatalogIndex, today: date) -> tuple[Node, ...]:
@@ -79,7 +81,12 @@ def _cut_chinese(tokens: Sequence[Token], index: CatalogIndex) -> list[Token]:
         if token.kind is not TokenKind.HAN:
             result.append(token)
             continue
-        for piece, norm in measured([piece for piece, _ in segment(token.text, known, length_max)]):
+        pieces = [
+            piece
+            for part in _around_values(token.text, index)
+            for piece, _ in (((part, True),) if (part,) in index.values else segment(part, known, length_max))
+        ]
+        for piece, norm in measured(pieces):
             number = chinese_number(piece)
             if number is not None and piece not in index.han_words and piece not in words.chinese:
                 result.append(Token(piece, str(number), str(number), TokenKind.NUMBER))
@@ -90,6 +97,21 @@ def _cut_chinese(tokens: Sequence[Token], index: CatalogIndex) -> list[Token]:
             else:
                 result.append(Token(piece, norm, norm, TokenKind.HAN))
     return result
+
+
+def _around_values(run: str, index: CatalogIndex) -> list[str]:
+    """Return a run of Chinese cut around what is stored just so: 进行中 of 进行中的项目, whose signs are words of their own."""
+    parts: list[str] = []
+    begun = place = 0
+    while place < len(run):
+        ends = range(min(len(run), place + _VALUE_SIGNS_MAX), place + _VALUE_SIGNS_MIN - 1, -1)
+        end = next((end for end in ends if (run[place:end],) in index.values), None)
+        if end is None:
+            place += 1
+            continue
+        parts += [run[begun:place], run[place:end]]
+        begun = place = end
+    return [part for part in (*parts, run[begun:]) if part]
 
 
 def _is_one_name(words: tuple[str, str], index: CatalogIndex) -> bool:

@@ -36,7 +36,7 @@ from querybus_translator.writing.form import (
     Ordering,
     condition_tables,
 )
-from querybus_translator.writing.group_order import asked_which, order_of_groups, wants_lines
+from querybus_translator.writing.group_order import asked_which, order_of_groups, wants_lines, without_empty
 from querybus_translator.writing.semijoins import are_rows_themselves, semi_joined
 from querybus_translator.writing.sketch import TEMPORAL, Placed, Ranking, Sketch
 
@@ -165,7 +165,7 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
         distinct=sketch.distinct and not group and all(target.aggregate is None for target in targets),
         everything=sketch.everything if not targets else None,
     )
-    form = _combined(sketch, form)
+    form = _combined(sketch, without_empty(form, sketch.index))
     return form if form.combined is not None else semi_joined(form, sketch.index)
 
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from querybus_translator.language.lexicon import Op
 from querybus_translator.language.time.words import RECURRING
-from querybus_translator.writing.form import Aggregate, ColumnRef, Measure, Ordering
+from querybus_translator.schema.index import CatalogIndex
+from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Form, Measure, Operator, Ordering
 from querybus_translator.writing.sketch import Sketch
 
 
@@ -43,6 +44,19 @@ def order_of_groups(
             sketch.doubts += 0.0 if is_one and not figures else 1.0
         result.append(ordering)
     return result
+
+
+def without_empty(form: Form, index: CatalogIndex) -> Form:
+    """ "The agent with the lowest score": a row that has none has not the lowest, though it is sorted first."""
+    if form.limit is None or not form.order or form.order[0].descending:
+        return form
+    column = form.order[0].by.column
+    if column is None or form.order[0].by.aggregate is not None:
+        return form
+    named = index.column(column.table, column.column)
+    if not named.nullable or named.profile is None or not named.profile.empty_share:
+        return form
+    return replace(form, where=(*form.where, Comparison(Measure(replace(column, part=None)), Operator.NOT_NULL)))
 
 
 _NEWEST_FIRST = (

@@ -12,12 +12,12 @@ from datetime import date
 
 from querybus.core.catalog import ColumnKind, Language
 from querybus_translator.language.lexicon import Concept, Op, lexicon
-from querybus_translator.language.names import name_words
 from querybus_translator.language.time.words import year_word
 from querybus_translator.resolve import Assignment
 from querybus_translator.schema.comparison import Candidate
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.phrases import Node, NodeKind
+from querybus_translator.schema.values import flag_values
 from querybus_translator.writing.form import ColumnRef, Comparison, Condition, Measure, Membership, Ordering
 
 NUMERIC = frozenset({ColumnKind.INTEGER, ColumnKind.NUMBER})
@@ -118,13 +118,13 @@ class Sketch:
             result = results[0] if len(results) == 1 else None
         return None if result is None or not self.is_numeric(result[0]) else result[0]
 
+    def flag_values(self, column: ColumnRef) -> tuple[str | int, str | int] | None:
+        """Return what a column holds for yes and for no; None where it says something else."""
+        return flag_values(self.index.column(column.table, column.column))
+
     def is_flag(self, column: ColumnRef) -> bool:
-        """Whether a column says yes or no of a row: by its type, or a whole number that is called so or is 0 or 1."""
-        named = self.index.column(column.table, column.column)
-        if named.kind is not ColumnKind.INTEGER:
-            return named.kind is ColumnKind.BOOLEAN
-        ends = (named.profile.value_min, named.profile.value_max) if named.profile is not None else None
-        return name_words(named.name)[:1] in (("is",), ("has",)) or ends == ("0", "1")
+        """Whether a column says yes or no of a row."""
+        return self.flag_values(column) is not None
 
     def table(self, place: int | None) -> int | None:
         pick = self.pick(place)

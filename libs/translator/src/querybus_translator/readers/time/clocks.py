@@ -70,7 +70,9 @@ def read_days_of_weeks(sketch: Sketch) -> None:
     days = dict.fromkeys(day for place in places for day in sketch.nodes[place].days)
     either = tuple(Comparison(measure, Operator.EQUAL, Literal(WEEKDAYS[sketch.language][day])) for day in days)
     sketch.conditions.append(Placed(places[0], either[0] if len(either) == 1 else AnyOf(either)))
-    sketch.take(*places)
+    verb = sketch.before(places[0])
+    # "Tickets opened on Mondays": the verb is called like the day.
+    sketch.take(*places, verb if sketch.is_free(verb) and sketch.column(verb) == column else None)
 
 
 def _columns(sketch: Sketch, kind: ColumnKind) -> list[ColumnRef]:
