@@ -20,6 +20,8 @@ CREATE TABLE bookings (booking_id INTEGER PRIMARY KEY, guest_id INTEGER, cabin_i
   status TEXT, channel TEXT, insured TEXT);
 CREATE TABLE staff (staff_id INTEGER PRIMARY KEY, full_name TEXT, role TEXT, salary INTEGER, manager_id INTEGER);
 CREATE TABLE reviews (review_id INTEGER PRIMARY KEY, booking_id INTEGER, rating INTEGER, written_on DATE);
+CREATE TABLE repairs (repair_id INTEGER PRIMARY KEY, cabin_id INTEGER, repaired_on DATE, minutes INTEGER, workshop TEXT);
+INSERT INTO repairs VALUES (1, 1, '2025-01-01', 100, 'Nord'), (2, 2, '2025-02-01', 50, 'Nord'), (3, 2, '2025-03-01', 70, 'Sud');
 INSERT INTO cabin_types VALUES (1, 'single', 80, 1), (2, 'suite', 300, 4);
 INSERT INTO cabins VALUES (1, 1, 1, 1), (2, 1, 2, 0), (3, 2, 2, 0);
 INSERT INTO guests VALUES (1, 'Ann', 'Germany', '1990-01-01', 1, '2024-01-01'), (2, 'Bob', 'France', '1980-01-01', 0, '2025-06-01'),
@@ -36,12 +38,13 @@ _REFERENCES = {
     "bookings": (("guest_id", "guests"), ("cabin_id", "cabins")),
     "staff": (("manager_id", "staff"),),
     "reviews": (("booking_id", "bookings"),),
+    "repairs": (("cabin_id", "cabins"),),
 }
 _KEYS = {
     "cabin_types": "type_id", "cabins": "cabin_id", "guests": "guest_id", "bookings": "booking_id", "staff": "staff_id",
-    "reviews": "review_id",
+    "reviews": "review_id", "repairs": "repair_id",
 }  # fmt: skip
-_HELD = frozenset({"name", "country", "status", "channel", "role", "insured"})
+_HELD = frozenset({"name", "country", "status", "channel", "role", "insured", "workshop"})
 
 
 def _rows() -> sqlite3.Connection:
@@ -107,6 +110,7 @@ def _ship() -> Catalog:
         ),
         ("Completed bookings per channel", [("phone", 1), ("web", 2)]),
         ("How many bookings were completed?", [(3,)]),
+        ("Repair minutes by workshop", [("Nord", 150), ("Sud", 70)]),
     ],
 )
 def test_plain_words_are_answered_right(question: str, answer: list[tuple[object, ...]]) -> None:

@@ -129,6 +129,7 @@ class Lexicon:
     key_words: frozenset[str]
     fillers: frozenset[str]
     additive: frozenset[str]
+    additive_in_events: frozenset[str]
     vague: frozenset[str]
     time_suffixes: tuple[str, ...]
     scales: Mapping[str, int]
@@ -185,6 +186,7 @@ def lexicon() -> Lexicon:
         key_words=frozenset(words["keys"]),
         fillers=frozenset(words["fillers"]),
         additive=frozenset(words["additive"]),
+        additive_in_events=frozenset(words["additive_in_events"]),
         vague=frozenset(words["vague"]),
         time_suffixes=tuple(words["time_suffixes"]),
         scales=forms["scale"],

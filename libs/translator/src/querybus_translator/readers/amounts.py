@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op, lexicon
+from querybus_translator.language.stems import base_form
 from querybus_translator.schema.index import CatalogIndex
-from querybus_translator.writing.form import Aggregate, ColumnRef, Measure
+from querybus_translator.writing.form import Aggregate, ColumnRef, Form, Measure, columns_of
 from querybus_translator.writing.sketch import TEMPORAL, Sketch
 
 _AMOUNTS = ("how much", "how long", "how far", "多少钱", "多久", "多长时间")
@@ -88,8 +89,13 @@ def can_average(sketch: Sketch, column: ColumnRef, aggregates: Sequence[Aggregat
 
 
 def is_additive(index: CatalogIndex, table: int, column: int) -> bool:
-    """Return whether a column is called as what is summed: amount, fee, quantity."""
-    return any(name[-1] in lexicon().additive for name in index.entry_of_column(table, column).names)
+    """Return whether a column is called as what is summed: amount, fee, quantity; of what happened on a day, its cost and time."""
+    words = lexicon()
+    heads = {name[-1] for name in index.entry_of_column(table, column).names}
+    if not heads.isdisjoint(words.additive):
+        return True
+    is_event = any(item.kind in TEMPORAL for item in index.table(table).columns)
+    return is_event and bool(index.table(table).foreign_keys) and not heads.isdisjoint(words.additive_in_events)
 
 
 def has_few_values(sketch: Sketch, column: ColumnRef) -> bool:
@@ -110,3 +116,24 @@ def has_few_values(sketch: Sketch, column: ColumnRef) -> bool:
 
 
 _FEW_VALUES_MAX = 40
+
+
+def is_faint_year(sketch: Sketch, place: int, column: ColumnRef) -> bool:
+    """Whether a word merely resembles a year: how long something takes is no average of years of birth."""
+    pick = sketch.pick(place)
+    heads = {name[-1] for name in sketch.index.entry_of_column(column.table, column.column).names}
+    return pick is not None and pick.score < 0.8 and "year" in heads
+
+
+def is_head(sketch: Sketch, place: int, column: ColumnRef) -> bool:
+    """Whether a word is what a column is a number of: hours are no hourly rate."""
+    words = sketch.nodes[place].text.lower().split()
+    close = {other for word in words for other in (base_form(word), *sketch.index.similar(base_form(word)))}
+    heads = {name[-1] for name in sketch.index.entry_of_column(column.table, column.column).names if name}
+    return sketch.chinese or not heads.isdisjoint(close)
+
+
+def is_unit_of_figure(sketch: Sketch, place: int, column: ColumnRef) -> bool:
+    """ "Cost more than 100 per night": the figure before is compared with that very column, which nobody asks for."""
+    compared = columns_of(Form(targets=(), where=tuple(placed.condition for placed in sketch.conditions)))
+    return place > 0 and sketch.number(place - 1) is not None and not sketch.is_free(place - 1) and column in compared

@@ -12,7 +12,7 @@ from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.stems import base_form
 from querybus_translator.language.time.words import Unit, step_at
 from querybus_translator.readers.absences import is_many
-from querybus_translator.readers.amounts import has_few_values
+from querybus_translator.readers.amounts import has_few_values, is_additive
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Measure, Ordering
 from querybus_translator.writing.sketch import TEMPORAL, Sketch
@@ -426,7 +426,8 @@ def _adds_up(sketch: Sketch, place: int) -> bool:
         ):
             continue
         names = sketch.index.entry_of_column(column.table, column.column).names
-        if any(word in lexicon().additive for name in names for word in name):
+        is_said = any(word in lexicon().additive for name in names for word in name)
+        if is_said or is_additive(sketch.index, column.table, column.column):
             sketch.take(other)
             sketch.targets.append((other, Measure(column, Aggregate.SUM)))
             return True

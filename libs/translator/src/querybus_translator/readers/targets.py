@@ -8,9 +8,17 @@ from __future__ import annotations
 
 from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op, lexicon
-from querybus_translator.language.stems import base_form
 from querybus_translator.language.units import unit_of_measure
-from querybus_translator.readers.amounts import adds_up, answers_amount, asks_amount, can_average, sum_of_each
+from querybus_translator.readers.amounts import (
+    adds_up,
+    answers_amount,
+    asks_amount,
+    can_average,
+    is_faint_year,
+    is_head,
+    is_unit_of_figure,
+    sum_of_each,
+)
 from querybus_translator.readers.deeds import is_deed, is_denied_deed
 from querybus_translator.readers.kinds import rows_of_kind
 from querybus_translator.readers.shares import flagged, names_flag, read_rates, read_shares, states_flag, wants_total
@@ -54,7 +62,7 @@ def read_targets(sketch: Sketch) -> None:
             continue
         if is_denied_deed(sketch, place):
             continue
-        if _is_unit_of_figure(sketch, place, column):
+        if is_unit_of_figure(sketch, place, column):
             sketch.take(place)
             continue
         if is_deed(sketch, place, column):
@@ -64,6 +72,7 @@ def read_targets(sketch: Sketch) -> None:
         # 被借阅过 merely resembles 借阅日期: in Chinese nothing but closeness distinguishes a verb from what is asked for.
         if sketch.asked[place] if not sketch.chinese else (pick is not None and pick.score >= _CHINESE_TARGET_MIN):
             sketch.take(place)
+            sketch.doubts += 1.0 if is_faint_year(sketch, place, column) else 0.0
             sketch.targets.append((place, Measure(column)))
     read_rates(sketch)
     _on_average(sketch)
@@ -90,12 +99,6 @@ def read_targets(sketch: Sketch) -> None:
     for place, measure in sorted(sketch.targets, key=lambda item: item[0]):
         seen.setdefault(measure, place)
     sketch.targets = [(place, measure) for measure, place in seen.items()]
-
-
-def _is_unit_of_figure(sketch: Sketch, place: int, column: ColumnRef) -> bool:
-    """ "Cost more than 100 per night": the figure before is compared with that very column, which nobody asks for."""
-    compared = columns_of(Form(targets=(), where=tuple(placed.condition for placed in sketch.conditions)))
-    return place > 0 and sketch.number(place - 1) is not None and not sketch.is_free(place - 1) and column in compared
 
 
 def _on_average(sketch: Sketch) -> None:
@@ -395,7 +398,7 @@ def _counted(sketch: Sketch, place: int, *, distinct: bool) -> Measure | None:
     ):
         return Measure(aggregate=Aggregate.COUNT, table=column.table)
     if sketch.is_numeric(column) and not distinct and not sketch.is_key(column):
-        sketch.doubts += 0.0 if _is_head(sketch, place, column) else 0.5
+        sketch.doubts += 0.0 if is_head(sketch, place, column) else 0.5
         return Measure(column) if not wants_total(sketch, place) else Measure(column, Aggregate.SUM)
     if sketch.kind(column) in TEMPORAL and not distinct:
         # 2023年入职了多少人: people, and not the days on which they came.
@@ -405,14 +408,6 @@ def _counted(sketch: Sketch, place: int, *, distinct: bool) -> Measure | None:
         # "How many customers joined": the customers are counted, the column says when.
         return Measure(aggregate=Aggregate.COUNT, table=column.table)
     return Measure(column, Aggregate.COUNT, distinct=True)
-
-
-def _is_head(sketch: Sketch, place: int, column: ColumnRef) -> bool:
-    """Whether a word is what a column is a number of: hours are no hourly rate."""
-    words = sketch.nodes[place].text.lower().split()
-    close = {other for word in words for other in (base_form(word), *sketch.index.similar(base_form(word)))}
-    heads = {name[-1] for name in sketch.index.entry_of_column(column.table, column.column).names if name}
-    return sketch.chinese or not heads.isdisjoint(close)
 
 
 def _figures(sketch: Sketch, place: int) -> None:
@@ -432,6 +427,7 @@ def _figures(sketch: Sketch, place: int) -> None:
         if not can_average(sketch, column, aggregates):
             sketch.doubts += 1.0 if sketch.kind(column) in TEMPORAL or sketch.is_key(column) else 0.0
             break
+        sketch.doubts += 1.0 if is_faint_year(sketch, at, column) else 0.0
         columns.append((at, column))
         at = _next_in_list(sketch, at, figures=False)
     if not columns:
