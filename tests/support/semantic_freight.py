@@ -51,7 +51,7 @@ RELATIONS = (
     Relation("y_port", "yards", "ports", ("port_id",), ("port_id",)),
 )
 METRICS = {
-    "total_tonnes": Metric("total_tonnes", "SUM(shipments.tonnes)"),
+    "total_tonnes": Metric("total_tonnes", "SUM(shipments.tonnes)", unit="t"),
     "freight_usd": Metric("freight_usd", "SUM(shipments.tonnes * 10)"),
     "shipments_count": Metric("shipments_count", "COUNT(shipments.id)"),
     "containers_count": Metric("containers_count", "COUNT(containers.id)"),

@@ -312,3 +312,9 @@ def test_two_periods_that_are_compared_leave_out_the_days_between() -> None:
 )
 def test_a_ranking_or_comparison_that_is_not_whole_is_not_answered_by_a_definition(question: str) -> None:
     assert answer_question(question, (), freight(), ASKER, "en") is None
+
+
+def test_an_answer_carries_the_units_that_its_owner_gave() -> None:
+    found = answer_question("tonnes and damage by carrier", (), freight(), ASKER, "en")
+    assert isinstance(found, ByDefinition)
+    assert dict(zip(found.labels, found.units, strict=True)) == {"Carrier name": "", "Total tonnes": "t", "Damage": ""}

@@ -164,6 +164,14 @@ def test_an_answer_says_amounts_in_the_unit_of_their_column_and_counts_in_none()
     assert finish(body, known, language="zh").answer.columns[1].label.endswith("（元）")
 
 
+def test_a_definition_says_what_its_figures_are_in() -> None:
+    defined = Analysis(labels=("City", "Revenue", "Orders"), units=("", "EUR", ""))
+    columns = {"cty": ColumnKind.TEXT, "revenue": ColumnKind.NUMBER, "orders": ColumnKind.INTEGER}
+    answer = finish(answered(columns, ("Bern", 5.5, 2), analysis=defined)).answer
+    assert "5.50 EUR" in answer.summary
+    assert [column.label for column in answer.columns] == ["City", "Revenue (EUR)", "Orders"]
+
+
 def test_a_refused_key_is_said_as_a_wrong_set_up_and_what_a_model_wrote_is_no_fault_of_the_person() -> None:
     refused = ended(Outcome.FAILED, FailureCode.MODEL_UNAVAILABLE, detail="HTTP 401 (invalid_api_key)")
     assert finish(refused).answer.message.endswith("Please tell your administrator.")

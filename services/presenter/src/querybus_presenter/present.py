@@ -201,7 +201,10 @@ class _Context:
         return self._or_none("shape", lambda: shape_of(*spoken_of, units))
 
     def _units(self, result: Result) -> tuple[str, ...]:
-        """Return what the amounts of each column are in, where its owner has said that."""
+        """Return what the amounts of each column are in, where its owner has said that: of a definition, else of the column."""
+        defined = self.envelope.body.analysis.units
+        if any(defined) and len(defined) == len(result.columns):
+            return defined
         has_units = self.catalog is not None and self.catalog.has_units
         origins = self._origins(result) if has_units or "100" in (self.envelope.body.sql or "") else ()
         units = tuple(origin.unit.get(self.texts.language, "") for origin in origins)

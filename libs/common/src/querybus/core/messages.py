@@ -158,6 +158,9 @@ class Analysis(Value):
     labels: tuple[str, ...] = Field(
         default=(), description="what definitions call each column, in the reader's language"
     )
+    units: tuple[str, ...] = Field(
+        default=(), description="what definitions say that each column is in; empty: nothing"
+    )
     doubts: tuple[str, ...] = Field(default=(), description="why a second draft was asked for, as codes")
     agreement: Agreement | None = Field(
         default=None,

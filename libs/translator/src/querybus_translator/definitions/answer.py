@@ -20,7 +20,7 @@ from querybus_semantic.layer.definitions import Layer, Words
 from querybus_semantic.layer.labels import label_of
 from querybus_semantic.layer.refusal import Code, Refusal
 from querybus_semantic.layer.request import Asker, Dimension, Filter, Request, Value, request_of
-from querybus_translator.definitions.describe import labels_of, reading_of
+from querybus_translator.definitions.describe import labels_of, reading_of, units_of
 from querybus_translator.definitions.outcome import Asked, Several, Unread
 from querybus_translator.definitions.reader import read_change, read_request
 
@@ -49,13 +49,15 @@ class Defined:
 
 @dataclass(frozen=True, slots=True)
 class ByDefinition:
-    """SQL that was compiled, the sentence of what was read, what has to be said of it, and the figures' names."""
+    """SQL that was compiled, the sentence of what was read, what has to be said of it, the figures' names, and per column its
+    name for people and its unit."""
 
     sql: str
     reading: str
     notes: tuple[str, ...]
     metrics: tuple[str, ...]
     labels: tuple[str, ...] = ()
+    units: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +245,7 @@ def _compiled(
             compiled.notes,
             request.metrics,
             labels_of(layer, compiled.outputs, language),
+            units_of(layer, compiled.outputs),
         )
     return _refused(compiled, request, layer, language, question)
 

@@ -83,6 +83,17 @@ def labels_of(layer: Layer, outputs: Sequence[Output], language: Language) -> tu
     return tuple(found)
 
 
+def units_of(layer: Layer, outputs: Sequence[Output]) -> tuple[str, ...]:
+    """Return what each column of an answer is in, as its owner has said; empty where nothing was said."""
+    found: list[str] = []
+    for output in outputs:
+        field = None
+        if not output.metric and output.field != OWN_DATE:
+            field = field_named(layer, output.field)[1]
+        found.append(output.unit or (field.unit if field is not None and output.grain is None else ""))
+    return tuple(found)
+
+
 def relevant_lines(layer: Layer, question: str, count_max: int) -> list[str]:
     """Return the definitions that a question speaks of, one a line, for whoever writes SQL for it: name, meaning, expression."""
     asked = question.casefold()

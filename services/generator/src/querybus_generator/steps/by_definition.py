@@ -74,7 +74,11 @@ def _drafted(subject: Subject, found: ByDefinition) -> Envelope[Drafted]:
     subject = with_header(subject, classification=subject.envelope.classification or unsettled())
     catalog = subject.catalog
     analysis = Analysis(
-        catalog_fingerprint=catalog.fingerprint, reading=found.reading, confidence=CONFIDENCE, labels=found.labels
+        catalog_fingerprint=catalog.fingerprint,
+        reading=found.reading,
+        confidence=CONFIDENCE,
+        labels=found.labels,
+        units=found.units,
     )
     draft = Draft(sql=found.sql, dialect=catalog.dialect, origin=Origin.BUILTIN)
     return drafted_envelope(subject, draft, analysis, found.notes)
