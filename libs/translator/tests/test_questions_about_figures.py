@@ -318,3 +318,27 @@ def test_an_answer_carries_the_units_that_its_owner_gave() -> None:
     found = answer_question("tonnes and damage by carrier", (), freight(), ASKER, "en")
     assert isinstance(found, ByDefinition)
     assert dict(zip(found.labels, found.units, strict=True)) == {"Carrier name": "", "Total tonnes": "t", "Damage": ""}
+
+
+@pytest.mark.parametrize(
+    ("thread", "answer"),
+    [
+        (("tonnes by carrier", "highest first", "top 1", "and damage?"), [("Anker", 12)]),
+        (("tonnes by carrier", "which one has the most?"), [("Boje", 140)]),
+        (("tonnes by carrier", "above 50"), [("Boje", 140)]),
+        (("tonnes by carrier", "and by month?", "only late ones", "what about February 2025?"), [("2025-02-01", 40)]),
+        (("tonnes", "by origin country", "only NL"), [("NL", 30)]),
+        (("tonnes by carrier", "share of each"), [("Anker", 30 / 170), ("Boje", 140 / 170)]),
+        (("tonnes in January 2025", "compared with the month before"), [(30, None)]),
+        (("how many late shipments", "by carrier", "and insured ones?"), [("Boje", 1)]),
+        (("按carrier的tonnes", "只看late的", "2025年1月的呢", "最多的是哪个"), [("Anker", 20)]),
+    ],
+)
+def test_a_follow_up_keeps_what_it_does_not_name(thread: tuple[str, ...], answer: list[tuple[object, ...]]) -> None:
+    *earlier, question = thread
+    assert rows(question, *earlier) == answer
+
+
+@pytest.mark.parametrize("question", ["and by colour?", "hello", "thanks", "why?", "only the cheap ones"])
+def test_a_follow_up_of_other_words_is_left_to_others(question: str) -> None:
+    assert answer_question(question, ("tonnes by carrier",), freight(), ASKER, "en") is None

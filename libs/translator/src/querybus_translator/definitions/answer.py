@@ -97,9 +97,7 @@ def answer_question(
 
     `earlier` are the questions of the thread before it, oldest first: a question without a figure changes the last one.
     """
-    asked = _read(question, defined, asker)
-    if isinstance(asked, Unread) and not asked.words and earlier:
-        asked = _changed(question, earlier, defined, asker)
+    asked = _in_thread(question, earlier, defined, asker)
     if isinstance(asked, Several):
         names = [_said(defined.layer, name, language) for name in asked.options]
         distinct = tuple(dict.fromkeys(names))[:OPTIONS_MAX]
@@ -220,18 +218,33 @@ def _path_named(asked: Asked, refused: Refusal) -> tuple[str, ...] | None:
     return best[0] if most and len(best) == 1 else None
 
 
-def _changed(question: str, earlier: Sequence[str], defined: Defined, asker: Asker) -> Asked | Unread | Several:
+def _in_thread(question: str, earlier: Sequence[str], defined: Defined, asker: Asker) -> Asked | Unread | Several:
+    """Return what a question asks by itself or, where it names no figure or only another one, of the question before."""
     before: Asked | None = None
-    for text in earlier[-EARLIER_MAX:]:
+    found: Asked | Unread | Several = Unread(())
+    for text in (*earlier[-EARLIER_MAX:], question):
         found = _read(text, defined, asker)
-        if isinstance(found, Unread) and not found.words and before is not None:
-            found = read_change(text, before, asker.today, defined.places, flags=defined.flags)
+        if before is not None and (found == Unread(()) or (isinstance(found, Asked) and _continues(text, found))):
+            changed = read_change(text, before, asker.today, defined.places, flags=defined.flags)
+            is_possible = isinstance(found, Unread) or (
+                isinstance(changed, Asked)
+                and isinstance(
+                    compile_request(changed.layer, changed.request, defined.catalog.dialect, asker), Compiled
+                )
+            )
+            found = changed if is_possible else found
         before = found if isinstance(found, Asked) else None
-    return (
-        Unread(())
-        if before is None
-        else read_change(question, before, asker.today, defined.places, flags=defined.flags)
-    )
+    return found
+
+
+def _continues(question: str, asked: Asked) -> bool:
+    """ "And the freight?": another figure, and nothing else, of what was asked before."""
+    request = asked.request
+    says_more = request.dimensions or request.filters or request.named or request.period or request.order
+    return not says_more and _CONTINUED.match(question) is not None
+
+
+_CONTINUED: Final = re.compile(r"\s*(?:and|also|what about|how about)\b|\s*(?:那|还有|以及|再看)", re.IGNORECASE)
 
 
 def _compiled(

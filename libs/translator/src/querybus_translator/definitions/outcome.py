@@ -113,6 +113,8 @@ class State:
     period: tuple[date | None, date | None] | None = None
     pair: tuple[Days, Days] | None = None
     """Two periods that are named with "and", in their order."""
+    is_change: bool = False
+    """What is read changes a question before: "the most" ranks the groups that there are."""
     comparing: bool = False
     gap: Days | None = None
     """The days between two periods that are compared."""

@@ -108,6 +108,10 @@ def ranking(question: Question, place: int, state: State) -> int:
     if _follows_figure(state, place) or _is_figure_at(question, place + 1):
         state.descending, state.superlative = descending, place
         return 1
+    if state.is_change and word not in words.ranked_nouns:
+        # "Which one has the most?"
+        state.descending, state.limit = descending, state.limit or 1
+        return 1
     step = longest_at(tokens, place + 1, words.grains) if place + 1 < len(tokens) else 0
     if word in words.ranked_nouns and step:
         # "Best month by revenue".

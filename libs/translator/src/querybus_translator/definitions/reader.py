@@ -8,7 +8,7 @@ from datetime import date
 from typing import Final
 
 from querybus_semantic.layer.definitions import Grain, Layer
-from querybus_semantic.layer.request import OWN_DATE, Dimension, Value
+from querybus_semantic.layer.request import OWN_DATE, Dimension, Filter, Request, Value
 from querybus_translator.definitions.chinese_names import cut, translated
 from querybus_translator.definitions.comparisons import comparison, settled
 from querybus_translator.definitions.dates import beside, compared, dated_noun, grain, period
@@ -75,10 +75,12 @@ def read_request(
     asking, state = _question(question, layer, today, values), State(flags=flags or {})
     tokens, vocabulary, mentions = asking.tokens, asking.vocabulary, asking.mentions
     _read(asking, state, dates_as_fields=dates_as_fields)
+    is_of_figures = bool(state.metrics or state.nouns or any(one.name for one in state.comparisons))
     if not settled(tokens, layer, vocabulary, state, mentions):
-        return Unread(tuple(tokens[one.start].text for one in state.comparisons))
+        return Unread(tuple(tokens[one.start].text for one in state.comparisons) if is_of_figures else ())
     if not beside(state) or not ranked(asking, state):
-        return Unread(("compare",) if state.comparing else (tokens[state.superlative].text,))
+        said = ("compare",) if state.comparing else (tokens[state.superlative].text,)
+        return Unread(said if is_of_figures else ())
     state.unread += [tokens[place].text for place in state.owners]
     note_currency(layer, values, state)
     _levels(layer, state)
@@ -117,45 +119,69 @@ def read_change(
 
     What it names takes the place of what was; the rest stays. A word that nothing takes leaves it unread.
     """
-    layer = before.layer
-    asking, state = _question(question, layer, today, values), State(flags=flags or {})
+    layer, old = before.layer, before.request
+    asking, state = _question(question, layer, today, values), State(flags=flags or {}, is_change=True)
     tokens = asking.tokens
     _read(asking, state, dates_as_fields=False)
-    state.metrics += before.used[:1] if (state.comparisons or state.superlative >= 0) and not state.metrics else ()
+    is_other_figure = bool(state.metrics)
+    says_nothing = not (state.dimensions or state.values or state.conditions or state.period or state.share)
+    is_empty = says_nothing and not (is_other_figure or state.comparisons or state.compared or state.changed)
+    is_empty = is_empty and state.descending is None
+    if not state.dimensions and state.superlative < 0:
+        # "Highest first", "above 50", "as a share": of the groups that there are.
+        state.dimensions = list(old.dimensions)
+        state.places += [(-1, 0)] if old.dimensions else []
+    if state.period is None and old.period is not None:
+        state.period, state.gap = (old.period.start, old.period.until), old.period.gap
+        state.date = old.period.field if state.date == OWN_DATE else state.date
+    state.metrics = state.metrics or list(before.used)
     if not beside(state) or not ranked(asking, state):
         return Unread(("compare",) if state.comparing else (tokens[state.superlative].text,))
     if not settled(tokens, layer, asking.vocabulary, state, asking.mentions) or state.counts_rows:
         return Unread(tuple(tokens[one.start].text for one in state.comparisons) or ("number",))
     state.unread += [tokens[place].text for place in state.owners]
     # "And what about East?" groups by nothing: these words say nothing of themselves.
-    unread = [word for word in state.unread if word.lower() not in {"then", "instead", "only", "just", "呢", "那"}]
-    if unread:
+    unread = [word for word in state.unread if word.lower() not in question_words().changing]
+    if unread or is_empty:
         return Unread(tuple(unread))
     if state.several is not None:
         return state.several
     state.unread.clear()
-    state.metrics = list(before.used)
     changed = asked_of(layer, state)
     if isinstance(changed, Unread):
         return changed
-    old, new = before.request, changed.request
+    return _merged(changed, before, state, is_other_figure=is_other_figure)
+
+
+def _merged(changed: Asked, before: Asked, state: State, *, is_other_figure: bool) -> Asked:
+    """Return the request of a change with what it leaves of the one before: conditions, order, figures."""
+    old = before.request
+    new = changed.request
     named = {item.field for item in new.filters}
-    is_empty = not (new.dimensions or new.filters or new.named or new.period or new.order)
-    if is_empty and new.metrics == old.metrics:
-        return Unread(())
+    order = new.order or tuple(replace(item, name=new.metrics[0]) for item in old.order[:1])
     return replace(
         changed,
+        used=changed.used if is_other_figure else before.used,
         request=replace(
             new,
-            metrics=new.metrics if len(new.metrics) > len(before.used) else old.metrics,
-            dimensions=new.dimensions or old.dimensions,
-            filters=(*[item for item in old.filters if item.field not in named], *new.filters),
+            metrics=new.metrics
+            if is_other_figure or len(new.metrics) > len(before.used) or state.share
+            else old.metrics,
+            filters=(
+                *[item for item in old.filters if item.field not in named],
+                *[_by_the_same_way(item, old) for item in new.filters],
+            ),
             named=tuple(dict.fromkeys((*old.named, *new.named))),
-            period=new.period or old.period,
-            order=new.order or old.order,
+            order=order,
             limit=new.limit or old.limit,
         ),
     )
+
+
+def _by_the_same_way(item: Filter, old: Request) -> Filter:
+    """ "Only NL" after tonnes by origin country: of the origin."""
+    via = next((one.via for one in old.dimensions if one.field == item.field and one.via), ())
+    return replace(item, via=via) if via and not item.via else item
 
 
 def _question(text: str, layer: Layer, today: date, values: Values | None) -> Question:

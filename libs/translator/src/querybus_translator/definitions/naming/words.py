@@ -59,6 +59,7 @@ class QuestionWords:
     having: Phrases[None]
     excluded_behind: frozenset[str]
     own: frozenset[str]
+    changing: frozenset[str]
     at_that_time: Phrases[None]
     deeds: frozenset[str]
     supplies: frozenset[str]
@@ -120,6 +121,7 @@ def question_words() -> QuestionWords:
         having=_plain(*having["en"], *having["zh"]),
         excluded_behind=frozenset(excluding["behind_zh"]),
         own=frozenset(read["own"]),
+        changing=frozenset(read["changing"]),
         at_that_time=_plain(*read["at_that_time"]),
         deeds=frozenset(read["deeds"]),
         supplies=frozenset(read["supplies"]),
