@@ -56,7 +56,8 @@ def chosen_of(meanings: Sequence[Meaning], layer: Layer, *, grouping: bool, owne
     )
     if not grouping and any(one.sort is Sort.DATASET for one in meanings):
         # "Of clients" speaks of the clients, not of the name by which one of them is shown.
-        meanings = [one for one in meanings if one.sort is not Sort.FIELD or one.rank == 0]
+        shown = {shown_by(layer, one.name) for one in meanings if one.sort is Sort.DATASET}
+        meanings = [one for one in meanings if one.sort is not Sort.FIELD or (one.rank == 0 and one.name not in shown)]
     for sort in order:
         found = [one for one in meanings if one.sort is sort]
         if not found:
@@ -172,6 +173,20 @@ def of_owner(
             if len(own) == 1:
                 return own[0]
     return several
+
+
+def of_language(several: Several, meanings: Sequence[Meaning], token: Token) -> Meaning | Several:
+    """Return the one of equally called fields that is written in the question's script: city_zh for 城市, where both are."""
+    is_chinese = token.kind is TokenKind.HAN
+    own = [
+        one
+        for one in meanings
+        if one.name in several.options and (one.name.rpartition("_")[2].lower() in _CHINESE_SUFFIXES) is is_chinese
+    ]
+    return own[0] if len(own) == 1 and len(several.options) == 2 else several
+
+
+_CHINESE_SUFFIXES: Final = frozenset({"zh", "cn", "chinese"})
 
 
 def owns(tokens: Sequence[Token], place: int, vocabulary: Vocabulary) -> bool:

@@ -90,15 +90,16 @@ def ranking(question: Question, place: int, state: State) -> int:
         else:
             state.ranked_at = place + 2 + counted
         return 2 + counted
-    before = _role_at(question, place + 1)[1]
+    deed = _deed_behind(tokens, place)
+    before = deed + _role_at(question, place + 1 + deed)[1]
     key, length = _noun_at(question, place + 1 + before)
     # "Amount by top account" groups by what is called so.
     is_grouped = place > 0 and tokens[place - 1].norm in {"by", "per", "each", "every"}
-    if word in words.ranked_nouns and key and not is_grouped and not _is_figure_at(question, place + 1):
+    if word in words.ranked_nouns and key and not is_grouped and not _is_figure_at(question, place + 1 + deed):
         last = tokens[place + before + length]
-        state.descending, state.ranked_at = descending, place + 1
+        state.descending, state.ranked_at = descending, place + 1 + deed
         state.limit = 1 if last.norm == last.base else None
-        return 1
+        return 1 + deed
     counted = _counted_at(question, place + 1)
     if counted is not None:
         name, length = counted
@@ -118,6 +119,13 @@ def ranking(question: Question, place: int, state: State) -> int:
         state.descending, state.limit = descending, 1
         return 1
     return 0
+
+
+def _deed_behind(tokens: Sequence[Token], place: int) -> int:
+    """Return how many words of "best *selling* products" say what is done best."""
+    end = place + 1 + (place + 1 < len(tokens) and tokens[place + 1].norm == "-")
+    is_deed = end < len(tokens) and tokens[end].norm in question_words().ranked_deeds
+    return end - place if is_deed else 0
 
 
 MEASURES: Final = frozenset({"名", "个", "位", "大", "条", "家"})
@@ -144,7 +152,8 @@ def _how_many(question: Question, place: int, state: State) -> int:
     ranks = state.superlative >= 0 or any(
         token.norm in words.descending or token.norm in words.ascending for token in tokens[place:]
     )
-    if not ranks or not any(one.start == place + length for one in question.mentions):
+    is_noun = any(one.start == place + length for one in question.mentions) or _noun_at(question, place + length)[0]
+    if not ranks or not is_noun:
         return 0
     state.limit = number
     return length
@@ -195,7 +204,8 @@ def ranked(question: Question, state: State) -> bool:
         state.dimensions.append(Dimension(state.ungrouped.pop()))
         is_many = False
     else:
-        return False
+        # Of several that are called so it is asked which is meant.
+        return state.several is not None
     if state.limit is None and not is_many and "哪些" not in {token.norm for token in question.tokens}:
         state.limit = 1
     return True

@@ -26,6 +26,7 @@ from querybus_translator.definitions.meanings import (
     chosen_of,
     is_asked_for,
     is_counted,
+    of_language,
     of_owner,
     owns,
     take,
@@ -408,7 +409,8 @@ def _chosen(question: Question, place: int, length: int, state: State, *, groupi
     ranks = state.descending is not None and not state.metrics
     chosen = chosen_of(meanings, layer, grouping=grouping and not ranks, owner=owner)
     if isinstance(chosen, Several):
-        return of_owner(chosen, meanings, tokens, place, length, question.mentions)
+        owned = of_owner(chosen, meanings, tokens, place, length, question.mentions)
+        return of_language(owned, meanings, tokens[place]) if isinstance(owned, Several) else owned
     if chosen is None or chosen.sort is not Sort.METRIC:
         return chosen
     if chosen.rank == BARE_NOUN and not state.counting and not is_asked_for(tokens, place, length):

@@ -39,6 +39,7 @@ class QuestionWords:
     closing: Phrases[None]
     trend: Phrases[None]
     ranked_nouns: frozenset[str]
+    ranked_deeds: frozenset[str]
     doing_best: Phrases[None]
     doing_worst: Phrases[None]
     sorted_down: Phrases[None]
@@ -101,6 +102,7 @@ def question_words() -> QuestionWords:
         closing=_plain(*closing["en"], *closing["zh"]),
         trend=_plain(*trend["en"], *trend["zh"]),
         ranked_nouns=frozenset(ranking["nouns_en"]),
+        ranked_deeds=frozenset(ranking["ranked_deeds"]),
         doing_best=_plain(*ranking["doing_best"]),
         doing_worst=_plain(*ranking["doing_worst"]),
         sorted_down=_plain(*ranking["sorted_down"]),
