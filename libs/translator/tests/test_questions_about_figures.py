@@ -101,6 +101,7 @@ def test_without_a_side_it_is_asked_which_relation_is_meant() -> None:
         ("what share of tonnes was late", [(60 / 170,)]),
         ("what percentage of tonnes were in EUR", [(50 / 170,)]),
         ("what share of 2025 tonnes in EUR was late", [(40 / 50,)]),
+        ("EUR的tonnes占比", [(50 / 170,)]),
         ("tonnes where the grade is A", [(30,)]),
         ("tonnes with grade A", [(30,)]),
         ("grade为A的tonnes", [(30,)]),

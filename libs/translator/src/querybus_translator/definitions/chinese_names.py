@@ -14,7 +14,7 @@ from querybus_translator.definitions.meanings import take
 from querybus_translator.definitions.naming.places import longest_at
 from querybus_translator.definitions.naming.vocabulary import BARE_NOUN, Meaning, Phrase, Sort, Vocabulary, phrase_of
 from querybus_translator.definitions.naming.words import question_words
-from querybus_translator.definitions.outcome import Named, State
+from querybus_translator.definitions.outcome import Named, State, Values
 from querybus_translator.language.chinese_words import chinese_words
 from querybus_translator.language.segment import segment
 from querybus_translator.language.tokens import Token, TokenKind
@@ -27,19 +27,46 @@ _GENERAL: Final = frozenset({"额", "数", "量", "总额", "金额", "数量", 
 """What may be left out behind a name: 毛额 is the gross, 付款方式 the payment."""
 
 
-def cut(tokens: Sequence[Token], vocabulary: Vocabulary) -> list[Token]:
-    """Cut Chinese runs into the pieces that are known; an unknown piece stays one token."""
+def cut(tokens: Sequence[Token], vocabulary: Vocabulary, values: Values | None = None) -> list[Token]:
+    """Cut Chinese runs into the pieces that are known, stored values first; an unknown piece stays one token."""
     if all(token.kind is not TokenKind.HAN for token in tokens):
         return list(tokens)
-    known = question_words().han | vocabulary.han | (frozenset(english_of(vocabulary)) - question_words().steps)
+    english = english_of(vocabulary)
+    # 各国 are the countries, each of them.
+    groups = {word for word in english if word[0] in _EACH_OF and word[1:] in english}
+    known = question_words().han | vocabulary.han | (frozenset(english) - question_words().steps - groups)
     length = max((len(word) for word in known), default=1)
     result: list[Token] = []
     for token in tokens:
         if token.kind is not TokenKind.HAN:
             result.append(token)
             continue
-        result += [Token(text, text, text, TokenKind.HAN) for text, _ in segment(token.text, known, length)]
+        for part in _around_values(token.text, known, values):
+            result += [Token(text, text, text, TokenKind.HAN) for text, _ in segment(part, known, length)]
     return result
+
+
+_EACH_OF: Final = frozenset("各每")
+
+
+def _around_values(run: str, known: frozenset[str], values: Values | None) -> list[str]:
+    """Return a run cut around the values that are stored just so: 中国 of 除中国以外."""
+    if values is None:
+        return [run]
+    parts: list[str] = []
+    begun = place = 0
+    while place < len(run):
+        ends = range(min(len(run), place + _VALUE_SIGNS_MAX), place + 1, -1)
+        end = next((end for end in ends if run[place:end] not in known and values(run[place:end])), None)
+        if end is None:
+            place += 1
+            continue
+        parts += [run[begun:place], run[place:end]]
+        begun = place = end
+    return [part for part in (*parts, run[begun:]) if part]
+
+
+_VALUE_SIGNS_MAX: Final = 12
 
 
 _ENGLISH: WeakKeyDictionary[Vocabulary, Mapping[str, tuple[Phrase, ...]]] = WeakKeyDictionary()

@@ -125,6 +125,8 @@ class State:
     descending: bool | None = None
     limit: int | None = None
     share: bool = False
+    is_share_behind: bool = False
+    """手机的销售额占比: the share stands behind the figure, and what is named before it is the part."""
     closing: bool = False
     currency: str = ""
     """The code of the currency that the figures are to be in."""

@@ -187,7 +187,7 @@ def _by_the_same_way(item: Filter, old: Request) -> Filter:
 
 def _question(text: str, layer: Layer, today: date, values: Values | None) -> Question:
     vocabulary = vocabulary_of(layer)
-    tokens = rephrased(cut(tokenize(text.replace("_", " ")), vocabulary), vocabulary)
+    tokens = rephrased(cut(tokenize(text.replace("_", " ")), vocabulary, values), vocabulary)
     return Question(tokens, layer, vocabulary, mentions_of(tokens, vocabulary), today, values)
 
 
@@ -362,6 +362,7 @@ def _small(question: Question, place: int, state: State) -> int:
     length = longest_at(tokens, place, words.share)
     if length:
         state.share = True
+        state.is_share_behind = tokens[place].kind is TokenKind.HAN and bool(state.metrics)
         return length
     length = longest_at(tokens, place, words.closing)
     if length:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Final, get_args
 
 from sqlglot import exp
 
-from querybus.text.readable_name import spoken_name
+from querybus.core.catalog import Language
+from querybus_semantic.compiling.leaves import field_named
 from querybus_semantic.layer.definitions import Grain, Input, Layer, Metric, Span, Words
+from querybus_semantic.layer.labels import label_of
 from querybus_semantic.layer.request import OWN_DATE, Dimension, Filter, Op, Order, Period, Request
 from querybus_translator.definitions.naming.words import question_words
 from querybus_translator.definitions.outcome import Asked, State, Unread
+
+_LANGUAGES: Final[tuple[Language, ...]] = get_args(Language)
 
 
 def asked_of(layer: Layer, state: State) -> Asked | Unread:
@@ -70,8 +75,11 @@ def _figures(layer: Layer, state: State, made: dict[str, Metric], *, is_grouped:
     metrics = list(state.metrics)
     if state.closing and not all(_is_level(layer, name) for name in metrics):
         return Unread(("end",))
+    if state.is_share_behind and not is_grouped and not state.parts:
+        state.parts = [(name, code) for name, codes in state.values.items() for code in codes]
+        state.values.clear()
     if state.share and state.parts:
-        metrics = [_part(name, state, made) for name in metrics]
+        metrics = [_part(name, state, layer, made) for name in metrics]
     elif state.share and not is_grouped:
         # "The percentage of orders that were cancelled": a part by a condition, not the parts of a grouping.
         return Unread(("share",))
@@ -161,7 +169,23 @@ def _share(name: str, made: dict[str, Metric]) -> str:
     return shared
 
 
-def _part(name: str, state: State, made: dict[str, Metric]) -> str:
+def _words(layer: Layer, name: str) -> Words:
+    _, field = field_named(layer, name)
+    return field.words if field is not None else Words()
+
+
+def _part_label(name: str, state: State, layer: Layer, language: Language) -> str:
+    metric = layer.metric(name)
+    whole = label_of(name, metric.words if metric is not None else Words(), language)
+    link, join, yes = (" is ", " and ", "yes") if language == "en" else ("为", "、", "是")
+    said = [
+        f"{label_of(of, _words(layer, of), language)}{link}{yes if of in state.flags else value}"
+        for of, value in state.parts
+    ]
+    return f"share of {whole} where {join.join(said)}" if language == "en" else f"{join.join(said)}的{whole}占比"
+
+
+def _part(name: str, state: State, layer: Layer, made: dict[str, Metric]) -> str:
     """Return a figure made of what has the part's values, divided by the whole."""
     shared, parts = f"{name}_share", state.parts
     condition = exp.and_(
@@ -174,15 +198,7 @@ def _part(name: str, state: State, made: dict[str, Metric]) -> str:
         ]
     ).sql()
     inputs = (Input(name, "part", condition=condition), Input(name, "whole"))
-    whole = spoken_name(name.rpartition(".")[2])
-    label: dict[str, str] = {}
-    for language, yes, link, join in (("en", "yes", " is ", " and "), ("zh", "是", "为", "、")):
-        said = [
-            f"{spoken_name(of.rpartition('.')[2])}{link}{yes if of in state.flags else value}" for of, value in parts
-        ]
-        label[language] = (
-            f"share of {whole} where {join.join(said)}" if language == "en" else f"{join.join(said)}的{whole}占比"
-        )
+    label = {language: _part_label(name, state, layer, language) for language in _LANGUAGES}
     made[shared] = Metric(shared, "1.0 * part / NULLIF(whole, 0)", inputs=inputs, words=Words(label=label))
     return shared
 
