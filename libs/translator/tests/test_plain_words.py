@@ -111,6 +111,7 @@ def _ship() -> Catalog:
         ("Completed bookings per channel", [("phone", 1), ("web", 2)]),
         ("How many bookings were completed?", [(3,)]),
         ("Repair minutes by workshop", [("Nord", 150), ("Sud", 70)]),
+        ("Guests and their number of bookings", [("Ann", 3), ("Bob", 1)]),
     ],
 )
 def test_plain_words_are_answered_right(question: str, answer: list[tuple[object, ...]]) -> None:
@@ -123,6 +124,12 @@ def test_the_latest_of_a_thing_is_the_row_that_came_last() -> None:
     found = translate("Latest review", _ship(), today=_TODAY)
     assert not isinstance(found, NotRead)
     assert found.sql.endswith('ORDER BY "written_on" DESC LIMIT 1')
+
+
+def test_over_2000_of_what_adds_up_is_no_year() -> None:
+    found = translate("Repairs over 2000", _ship(), today=_TODAY)
+    assert not isinstance(found, NotRead)
+    assert found.sql.endswith('WHERE "minutes" > 2000')
 
 
 def _projects() -> tuple[sqlite3.Connection, Catalog]:
@@ -171,6 +178,7 @@ def test_chinese_values_and_flags_are_read_whole(question: str, answer: list[tup
         "Top 5 guests by total spending",
         "Managers and their salaries",
         "oldest booking",
+        "Guests born in May",
     ],
 )
 def test_what_would_be_answered_wrong_is_asked_back(question: str) -> None:

@@ -23,6 +23,16 @@ def is_figure(sketch: Sketch, measure: Measure) -> bool:
     )
 
 
+def one_amount(sketch: Sketch, place: int) -> ColumnRef | None:
+    """Return the one figure that adds up of the table that is spoken of before a place; None where there is none or a choice."""
+    table = next((sketch.table(other) for other in range(place - 1, -1, -1) if sketch.table(other) is not None), None)
+    if table is None or sketch.index.role(table) is not None:
+        return None
+    columns = [ColumnRef(table, number) for number in range(len(sketch.index.table(table).columns))]
+    found = [column for column in columns if sketch.is_numeric(column) and adds_up(sketch, Measure(column))]
+    return found[0] if len(found) == 1 else None
+
+
 def answers_amount(sketch: Sketch, measure: Measure) -> bool:
     """Return whether a figure may answer "how much": an amount of money or a sum, and no number of people."""
     said = " ".join(node.text.lower() for node in sketch.nodes)

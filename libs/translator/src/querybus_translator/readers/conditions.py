@@ -24,6 +24,7 @@ from querybus_translator.language.clauses import (
 )
 from querybus_translator.language.lexicon import ADJECTIVES, Op, lexicon
 from querybus_translator.language.time.periods import years_before
+from querybus_translator.readers.amounts import one_amount
 from querybus_translator.readers.patterns import read_patterns, read_patterns_behind
 from querybus_translator.readers.time.clocks import read_clocks, read_days_of_weeks
 from querybus_translator.readers.time.periods import read_bounded_period, read_period_alone, read_ranges
@@ -289,8 +290,15 @@ def _by_meaning(sketch: Sketch, place: int, figure: int, operator: Operator) -> 
     measured = column_of_unit(sketch, figure)
     if measured is not None:
         result = (measured, False)
-    elif node.op in {Op.AFTER, Op.BEFORE, Op.SINCE} or (node.op not in ADJECTIVES and looks_like_year(number)):
+    elif node.op in {Op.AFTER, Op.BEFORE, Op.SINCE}:
         column = time_column(sketch, place)
+        result = None if column is None else (column, False)
+    elif node.op not in ADJECTIVES and number > _AGE_MAX:
+        # "Payments over 2000": what adds up is compared, and no year, where there is one such figure.
+        column = one_amount(sketch, place)
+        if column is None and looks_like_year(number):
+            column = time_column(sketch, place)
+            sketch.doubts += 0.5
         result = None if column is None else (column, False)
     else:
         concepts = adjective_concepts(node.text)

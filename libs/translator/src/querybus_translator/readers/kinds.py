@@ -7,6 +7,7 @@ Limits: values of one column, and nothing else in the question but the table tha
 from __future__ import annotations
 
 from querybus_translator.language.lexicon import Op
+from querybus_translator.readers.absences import is_many
 from querybus_translator.schema.comparison import Candidate
 from querybus_translator.schema.labels import labels
 from querybus_translator.schema.phrases import NodeKind
@@ -70,3 +71,18 @@ def rows_of_kind(sketch: Sketch, value: Candidate) -> int:
     # Of several that refer to it nothing says which.
     sketch.doubts += 0.05 if len(rows) == 1 else 1.0
     return rows.pop() if len(rows) == 1 else value.table
+
+
+def beside_their_count(sketch: Sketch) -> None:
+    """ "Drivers and their number of trips": each driver with how many there are."""
+    if sketch.chinese or sketch.groups:
+        return
+    for place in range(len(sketch.nodes)):
+        joint = sketch.after(place)
+        count = sketch.after(joint)
+        table, rows = sketch.table(place), sketch.table(sketch.after(count))
+        is_joined = sketch.op(joint) is Op.AND and sketch.op(count) is Op.COUNT and sketch.is_free(place)
+        if is_joined and table is not None and rows is not None and is_many(sketch, table, rows):
+            sketch.take(joint)
+            sketch.groups.append((place, table))
+            return

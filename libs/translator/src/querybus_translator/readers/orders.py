@@ -13,6 +13,7 @@ from querybus_translator.language.stems import base_form
 from querybus_translator.language.time.words import Unit, step_at
 from querybus_translator.readers.absences import is_many
 from querybus_translator.readers.amounts import has_few_values, is_additive
+from querybus_translator.readers.kinds import beside_their_count
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Measure, Ordering
 from querybus_translator.writing.sketch import TEMPORAL, Sketch
@@ -222,6 +223,7 @@ def read_groups(sketch: Sketch) -> None:
     has_figure = bool(sketch.context) or has_figure or _counts_by(sketch)
     _asked_when(sketch)
     _listed_by_count(sketch)
+    beside_their_count(sketch)
     for place in sketch.free_places(Op.EACH):
         if not has_figure and not _adds_up(sketch, place):
             sketch.take(place)

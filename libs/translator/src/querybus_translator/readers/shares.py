@@ -127,12 +127,16 @@ def names_flag(sketch: Sketch, place: int, column: ColumnRef) -> bool:
         return True
     if (pick is not None and pick.with_table) or sketch.table(beside) == column.table:
         return sketch.nodes[place].text.lower().split()[-1] not in _STATES
+    if sketch.nodes[place].text.lower().split()[0] in _LYING:
+        # "Repairs under warranty".
+        return True
     before = place - 1
     while before >= 0 and sketch.nodes[before].text.lower() in _ARTICLES:
         before -= 1
     return before >= 0 and sketch.nodes[before].text.lower() in _BEARING
 
 
+_LYING: Final = frozenset({"under", "on", "in", "at", "off", "out"})
 _STATES: Final = frozenset({"flag", "status", "state"})
 _ARTICLES: Final = frozenset({"a", "an", "the", "any"})
 _BEARING: Final = frozenset(

@@ -193,7 +193,7 @@ def _names_of_columns(sketch: Sketch) -> None:
             continue
         following = sketch.after(place, over=(Op.DISTINCT,))
         other = sketch.column(following)
-        if other is None or following is None or not sketch.is_free(following):
+        if other is None or following is None or not sketch.is_free(following) or sketch.is_flag(other):
             continue
         between = {node.text.lower() for node in sketch.nodes[place + 1 : following]}
         if not between & {"of", "for"}:
