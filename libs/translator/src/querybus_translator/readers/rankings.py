@@ -283,7 +283,7 @@ def _highest(sketch: Sketch, place: int) -> None:
     if column is not None and _ranks(sketch, column):
         sketch.take(place, following)
         # "The latest review" is no rating, "the oldest booking" no time of booking.
-        is_other = _is_of_time(sketch, place) and not _says_when(sketch, column)
+        is_other = _is_of_time(sketch, place) and not _says_when(sketch, place, column)
         sketch.doubts += 1.0 if is_other or _names_rows(sketch, place, following) else 0.0
         direct = _is_direct(sketch, place) and where is None
         sketch.rankings.append(Ranking(place, Measure(column), descending, count, direct=direct))
@@ -388,11 +388,10 @@ _SAID_MIN = 0.9
 _EXACT_MIN = 0.99
 
 
-def _says_when(sketch: Sketch, column: ColumnRef) -> bool:
+def _says_when(sketch: Sketch, place: int, column: ColumnRef) -> bool:
     words = {word for name in sketch.index.entry_of_column(column.table, column.column).names for word in name}
-    return sketch.kind(column) in TEMPORAL or not words.isdisjoint(
-        {"year", "date", "time", "day", "month", "年份", "时间"}
-    )
+    meant = {word for concept in _concepts(sketch, place) for word in concept.of}
+    return sketch.kind(column) in TEMPORAL or not words.isdisjoint(meant | {"month", "年份", "时间", "日期"})
 
 
 def _ends_question(sketch: Sketch, place: int) -> bool:
