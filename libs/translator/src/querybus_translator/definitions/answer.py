@@ -21,6 +21,7 @@ from querybus_semantic.layer.labels import label_of
 from querybus_semantic.layer.refusal import Code, Refusal
 from querybus_semantic.layer.request import Asker, Dimension, Filter, Request, Value, request_of
 from querybus_translator.definitions.describe import labels_of, reading_of, units_of
+from querybus_translator.definitions.naming.vocabulary import is_count
 from querybus_translator.definitions.outcome import Asked, Several, Unread
 from querybus_translator.definitions.reader import read_change, read_request
 
@@ -116,7 +117,7 @@ def answer_question(
 def _wants_lines(question: str, asked: Asked) -> bool:
     """Whether single lines are asked for where all that is defined is how many there are: "show me the orders"."""
     metrics = [asked.layer.metric(name) for name in asked.request.metrics]
-    counts = all(metric is not None and metric.expression.strip().upper().startswith("COUNT") for metric in metrics)
+    counts = all(metric is not None and is_count(metric) for metric in metrics)
     is_list = _LISTED.search(question) is not None and _COUNTED.search(question) is None
     return is_list and counts and not asked.request.dimensions
 

@@ -11,7 +11,7 @@ from querybus_semantic.layer.definitions import Layer, Type
 from querybus_semantic.layer.request import Dimension, Filter, Op
 from querybus_translator.definitions.chinese_names import english_of
 from querybus_translator.definitions.naming.places import Mention, is_count_asked, norm_at, phrase_at
-from querybus_translator.definitions.naming.vocabulary import PHRASE_WORDS_MAX, Sort, Vocabulary, home_of
+from querybus_translator.definitions.naming.vocabulary import PHRASE_WORDS_MAX, Sort, Vocabulary, home_of, is_count
 from querybus_translator.definitions.outcome import Compared, State, kept_apart, shown_by
 from querybus_translator.language import lexicon as words
 from querybus_translator.language.lexicon import lexicon
@@ -135,8 +135,7 @@ def _named(tokens: Sequence[Token], place: int, layer: Layer, vocabulary: Vocabu
         if len(names) == 1:
             name = names.pop()
             metric = layer.metric(name)
-            is_count = metric is not None and metric.expression.strip().upper().startswith("COUNT")
-            return (name, length) if is_count else None
+            return (name, length) if metric is not None and is_count(metric) else None
     return None
 
 

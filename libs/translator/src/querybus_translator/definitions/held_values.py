@@ -8,8 +8,8 @@ from typing import Final
 from querybus_semantic.compiling.leaves import field_named
 from querybus_semantic.layer.definitions import Layer, Type
 from querybus_semantic.layer.request import Filter, Op
-from querybus_translator.definitions.naming.places import Mention, longest_at, phrase_at
-from querybus_translator.definitions.naming.vocabulary import PHRASE_WORDS_MAX, Sort, Vocabulary, currency_of
+from querybus_translator.definitions.naming.places import Mention, longest_at, meanings_at, phrase_at
+from querybus_translator.definitions.naming.vocabulary import Sort, Vocabulary, currency_of, is_count
 from querybus_translator.definitions.naming.words import question_words
 from querybus_translator.definitions.outcome import Lead, Several, State, Values
 from querybus_translator.language.tokens import Token, TokenKind
@@ -60,11 +60,7 @@ def _ends_value(tokens: Sequence[Token], place: int, vocabulary: Vocabulary, val
 def is_value(tokens: Sequence[Token], place: int, vocabulary: Vocabulary, values: Values | None) -> bool:
     """Whether a value that is known begins here."""
     token = tokens[place]
-    if token.base in vocabulary.firsts and any(
-        one.sort is Sort.VALUE
-        for length in range(min(PHRASE_WORDS_MAX, len(tokens) - place), 0, -1)
-        for one in vocabulary.phrases.get(phrase_at(tokens, place, length), ())
-    ):
+    if any(one.sort is Sort.VALUE for _, one in meanings_at(tokens, place, vocabulary)):
         return True
     if values is None or token.kind is TokenKind.MARK or token.norm in question_words().glue:
         return False
@@ -75,11 +71,7 @@ def is_value(tokens: Sequence[Token], place: int, vocabulary: Vocabulary, values
 
 def is_flag(tokens: Sequence[Token], place: int, vocabulary: Vocabulary, state: State) -> bool:
     """Whether a field that says yes or no is named here."""
-    return any(
-        one.sort is Sort.FIELD and one.name in state.flags
-        for length in range(min(PHRASE_WORDS_MAX, len(tokens) - place), 0, -1)
-        for one in vocabulary.phrases.get(phrase_at(tokens, place, length), ())
-    )
+    return any(one.sort is Sort.FIELD and one.name in state.flags for _, one in meanings_at(tokens, place, vocabulary))
 
 
 def note_currency(layer: Layer, values: Values | None, state: State) -> None:
@@ -88,7 +80,7 @@ def note_currency(layer: Layer, values: Values | None, state: State) -> None:
         return
     figures = [metric for name in state.metrics if (metric := layer.metric(name)) is not None]
     # How many there are is in no currency.
-    known = {currency_of(one) for one in figures if not one.expression.strip().upper().startswith("COUNT")} or {""}
+    known = {currency_of(one) for one in figures if not is_count(one)} or {""}
     stored = list(values(state.currency)) if values is not None and known == {""} else []
     if known == {state.currency}:
         return

@@ -7,10 +7,9 @@ from typing import Final
 
 from querybus_semantic.layer.definitions import Layer
 from querybus_semantic.layer.request import OWN_DATE, Dimension, Filter, Op
-from querybus_translator.definitions.naming.places import Mention, norm_at, phrase_at
+from querybus_translator.definitions.naming.places import Mention, meanings_at, norm_at
 from querybus_translator.definitions.naming.vocabulary import (
     BARE_NOUN,
-    PHRASE_WORDS_MAX,
     Meaning,
     Sort,
     Vocabulary,
@@ -193,9 +192,5 @@ def owns(tokens: Sequence[Token], place: int, vocabulary: Vocabulary) -> bool:
     """Whether a field or another noun of it is named behind a noun that ends here: customers的region, "the agent's team"."""
     if norm_at(tokens, place) not in {"的", "'s", "所属", "属于", "所在"}:
         return False
-    sorts = {
-        one.sort
-        for length in range(1, min(PHRASE_WORDS_MAX, len(tokens) - place - 1) + 1)
-        for one in vocabulary.phrases.get(phrase_at(tokens, place + 1, length), ())
-    }
+    sorts = {one.sort for _, one in meanings_at(tokens, place + 1, vocabulary)}
     return Sort.METRIC not in sorts and not sorts.isdisjoint({Sort.FIELD, Sort.DATASET})

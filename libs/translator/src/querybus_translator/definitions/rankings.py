@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from querybus_semantic.layer.request import Dimension
-from querybus_translator.definitions.naming.places import is_count_asked, longest_at, phrase_at
-from querybus_translator.definitions.naming.vocabulary import BARE_NOUN, PHRASE_WORDS_MAX, Sort
+from querybus_translator.definitions.naming.places import is_count_asked, longest_at, meanings_at
+from querybus_translator.definitions.naming.vocabulary import BARE_NOUN, Sort
 from querybus_translator.definitions.naming.words import question_words
 from querybus_translator.definitions.outcome import Question, State, kept_apart, shown_by
 from querybus_translator.language.lexicon import lexicon
@@ -32,34 +32,23 @@ def ranked_noun(question: Question, place: int, state: State) -> int:
 
 def _role_at(question: Question, place: int) -> tuple[tuple[str, ...], int]:
     """Return the role that is named before a noun, and how many words it has: "top 2 *origin* countries"."""
-    for length in range(min(PHRASE_WORDS_MAX, len(question.tokens) - place), 0, -1):
-        for one in question.vocabulary.phrases.get(phrase_at(question.tokens, place, length), ()):
-            if one.sort is Sort.ROLE:
-                return (one.name,), length
-    return (), 0
+    found = meanings_at(question.tokens, place, question.vocabulary)
+    return next((((one.name,), length) for length, one in found if one.sort is Sort.ROLE), ((), 0))
 
 
 def _noun_at(question: Question, place: int) -> tuple[str, int]:
     """Return the field that a noun is shown by, and how many words the noun has; empty where there is none."""
-    tokens, vocabulary = question.tokens, question.vocabulary
-    if place >= len(tokens) or tokens[place].base not in vocabulary.firsts:
-        return "", 0
-    for length in range(min(PHRASE_WORDS_MAX, len(tokens) - place), 0, -1):
-        for one in vocabulary.phrases.get(phrase_at(tokens, place, length), ()):
-            shown = shown_by(question.layer, one.name) if one.sort is Sort.DATASET else None
-            key = one.name if one.sort is Sort.FIELD else shown
-            if key is not None:
-                return key, length
+    for length, one in meanings_at(question.tokens, place, question.vocabulary):
+        shown = shown_by(question.layer, one.name) if one.sort is Sort.DATASET else None
+        key = one.name if one.sort is Sort.FIELD else shown
+        if key is not None:
+            return key, length
     return "", 0
 
 
 def _is_figure_at(question: Question, place: int) -> bool:
-    tokens, phrases = question.tokens, question.vocabulary.phrases
-    return any(
-        one.sort is Sort.METRIC and one.rank < BARE_NOUN
-        for length in range(min(PHRASE_WORDS_MAX, len(tokens) - place), 0, -1)
-        for one in phrases.get(phrase_at(tokens, place, length), ())
-    )
+    found = meanings_at(question.tokens, place, question.vocabulary)
+    return any(one.sort is Sort.METRIC and one.rank < BARE_NOUN for _, one in found)
 
 
 def ranking(question: Question, place: int, state: State) -> int:

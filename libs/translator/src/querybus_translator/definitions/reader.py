@@ -31,7 +31,7 @@ from querybus_translator.definitions.meanings import (
     owns,
     take,
 )
-from querybus_translator.definitions.naming.places import longest_at, mentions_of, norm_at, phrase_at
+from querybus_translator.definitions.naming.places import longest_at, meanings_at, mentions_of, norm_at, phrase_at
 from querybus_translator.definitions.naming.vocabulary import (
     BARE_NOUN,
     PHRASE_WORDS_MAX,
@@ -303,14 +303,12 @@ def _opens_count(tokens: Sequence[Token], place: int) -> bool:
 
 def _is_named(tokens: Sequence[Token], place: int, vocabulary: Vocabulary) -> bool:
     """Whether a definition of several words begins here: "monthly fee", "today's tier" are names, no step of time and no day."""
-    if tokens[place].base not in vocabulary.firsts:
-        return False
     return any(
-        one.sort in {Sort.METRIC, Sort.FIELD, Sort.FILTER}
-        for length in range(min(PHRASE_WORDS_MAX, len(tokens) - place), 1, -1)
         # "Fiscal year 2025" is a year, "by fiscal year" a field of that name.
-        if not norm_at(tokens, place + length).isdecimal()
-        for one in vocabulary.phrases.get(phrase_at(tokens, place, length), ())
+        length > 1
+        and one.sort in {Sort.METRIC, Sort.FIELD, Sort.FILTER}
+        and not norm_at(tokens, place + length).isdecimal()
+        for length, one in meanings_at(tokens, place, vocabulary)
     )
 
 

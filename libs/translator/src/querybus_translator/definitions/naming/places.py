@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from querybus_translator.definitions.naming.vocabulary import PHRASE_WORDS_MAX, Sort, Vocabulary
+from querybus_translator.definitions.naming.vocabulary import PHRASE_WORDS_MAX, Meaning, Sort, Vocabulary
 from querybus_translator.definitions.naming.words import Phrases
 from querybus_translator.language.tokens import Token
 
@@ -48,6 +48,15 @@ def is_count_asked(tokens: Sequence[Token], mention: Mention) -> bool:
     behind = {token.norm for token in tokens[mention.end : mention.end + 2]}
     asked = {"多少", "几", "几个", "有多少"}
     return "many" in before or before[-2:] in (["number", "of"], ["count", "of"]) or bool(asked & (behind | {*before}))
+
+
+def meanings_at(tokens: Sequence[Token], place: int, vocabulary: Vocabulary) -> Iterator[tuple[int, Meaning]]:
+    """Yield what the phrases that begin at a place may mean, each with the number of its words, the longest phrases first."""
+    if place >= len(tokens) or tokens[place].base not in vocabulary.firsts:
+        return
+    for length in range(min(PHRASE_WORDS_MAX, len(tokens) - place), 0, -1):
+        for one in vocabulary.phrases.get(phrase_at(tokens, place, length), ()):
+            yield length, one
 
 
 def phrase_at(tokens: Sequence[Token], start: int, length: int) -> tuple[str, ...]:

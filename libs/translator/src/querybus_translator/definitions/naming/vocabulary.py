@@ -315,7 +315,7 @@ def _counted(layer: Layer, metric: Metric) -> Dataset | None:
         calls = aggregates(parse(metric.expression, metric.dialect))
     except RefusedError:
         return None
-    if len(calls) != 1 or not metric.expression.strip().upper().startswith("COUNT"):
+    if len(calls) != 1 or not is_count(metric):
         return None
     used = home_of(metric)
     dataset = layer.dataset(used[0]) if len(used) == 1 else None
@@ -324,6 +324,11 @@ def _counted(layer: Layer, metric: Metric) -> Dataset | None:
         return None
     keys = [tuple(part.lower() for part in key) for key in dataset.keys]
     return dataset if not columns or any(columns <= set(key) for key in keys) else None
+
+
+def is_count(metric: Metric) -> bool:
+    """Whether a figure is a number of rows or of different values."""
+    return metric.expression.strip().upper().startswith("COUNT")
 
 
 def home_of(metric: Metric) -> Sequence[str]:
