@@ -125,6 +125,9 @@ class State:
     descending: bool | None = None
     limit: int | None = None
     share: bool = False
+    conditions_before_share: int = 0
+    is_share_of_part: bool = False
+    """ "Share of late tonnes by carrier": which part of the carrier's tonnes, or which carrier's part of what is late."""
     is_share_behind: bool = False
     """手机的销售额占比: the share stands behind the figure, and what is named before it is the part."""
     closing: bool = False

@@ -359,7 +359,7 @@ def _small(question: Question, place: int, state: State) -> int:
     words = question_words()
     length = longest_at(tokens, place, words.share)
     if length:
-        state.share = True
+        state.share, state.conditions_before_share = True, state.conditions
         state.is_share_behind = tokens[place].kind is TokenKind.HAN and bool(state.metrics)
         return length
     length = longest_at(tokens, place, words.closing)
@@ -438,6 +438,8 @@ def _taken(question: Question, place: int, length: int, chosen: Meaning, state: 
         return 0
     if chosen.sort is Sort.DATASET and is_owner:
         return length + 1
+    if chosen.sort is Sort.METRIC and state.share and len(state.metrics) == 1:
+        state.is_share_of_part = state.conditions > state.conditions_before_share
     if chosen.sort in {Sort.METRIC, Sort.FIELD}:
         state.last_named = Named(chosen.name, place, end, chosen.sort is Sort.FIELD, state.is_new_figure)
     if chosen.name in state.ungrouped:

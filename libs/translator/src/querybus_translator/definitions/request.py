@@ -80,7 +80,7 @@ def _figures(layer: Layer, state: State, made: dict[str, Metric], *, is_grouped:
         state.values.clear()
     if state.share and state.parts:
         metrics = [_part(name, state, layer, made) for name in metrics]
-    elif state.share and not is_grouped:
+    elif state.share and (not is_grouped or state.is_share_of_part):
         # "The percentage of orders that were cancelled": a part by a condition, not the parts of a grouping.
         return Unread(("share",))
     elif state.share:
