@@ -13,7 +13,7 @@ from querybus.text.words import stem
 from querybus_translator.language.names import name_words
 from querybus_translator.language.stems import base_form
 from querybus_translator.schema.index import CatalogIndex
-from querybus_translator.schema.values import flag_values
+from querybus_translator.schema.values import flag_values, stored_as
 
 _UNDONE: Final = re.compile(
     r"\b(?P<noun>[A-Za-z]+) (?:that |which )?(?:are|is|were|was|remain) (?P<not>un|in)(?P<done>[a-z]{3,})\b",
@@ -26,14 +26,16 @@ _RATE: Final = re.compile(
 _AVERAGE_NUMBER: Final = re.compile(
     r"\b(average|mean) number of (?=[A-Za-z]+ (?:per|for each|for every) )", re.IGNORECASE
 )
+_RATE_ZH: Final = re.compile(r"(?P<run>[\u4e00-\u9fff]{2,})率")
 STEM_LENGTH_MIN: Final = 4
+DEED_SIGNS_MAX: Final = 4
 
 
 def reworded(question: str, index: CatalogIndex) -> str:
     """Return a question with the words that the catalog has, where it means them by others."""
-    if question.isascii():
-        question = _rates(_average_numbers(question, index), index)
-    return _without_prefix(question, index)
+    if not question.isascii():
+        return _rates_in_chinese(question, index)
+    return _without_prefix(_rates(_average_numbers(question, index), index), index)
 
 
 def _without_prefix(question: str, index: CatalogIndex) -> str:
@@ -65,6 +67,24 @@ def _rates(question: str, index: CatalogIndex) -> str:
         return f"share of {value} {table}"
 
     return _RATE.sub(written, question)
+
+
+def _rates_in_chinese(question: str, index: CatalogIndex) -> str:
+    """Return 取消率 as 取消的预订占比, where one column of one table holds 取消 or 已取消 in either language."""
+
+    def written(match: re.Match[str]) -> str:
+        run = match["run"]
+        for length in range(min(DEED_SIGNS_MAX, len(run)), 1, -1):
+            deed = run[-length:]
+            held = [item for said in (deed, f"已{deed}") for item in stored_as(said, index)]
+            places = {(item.table, item.column) for item in held}
+            if len(places) == 1 and not index.knows(f"{deed}率"):
+                return f"{run[:-length]}{deed}的{index.table(held[0].table).name}占比"
+        return match[0]
+
+    if "率" in question:
+        index.read_chinese()
+    return _RATE_ZH.sub(written, question)
 
 
 def _states(deed: str, index: CatalogIndex) -> set[tuple[str, str]]:
