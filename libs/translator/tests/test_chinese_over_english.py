@@ -248,3 +248,8 @@ def test_a_word_of_the_data_that_is_part_of_what_a_word_means_is_offered():
     offered = translate(result.options[0], plain, today=TODAY)
     assert isinstance(offered, Translated)
     assert 'WHERE "is_emergency" = TRUE' in offered.sql
+
+
+def test_words_of_work_that_dictionaries_lack_or_call_otherwise_are_found_in_their_own_list():
+    assert chinese_words(frozenset({"satisfaction"}))["满意度"] == {"satisfaction"}
+    assert chinese_words(frozenset({"ticket", "job"}), partly=True)["工单"] == {"ticket"}

@@ -15,7 +15,7 @@ from querybus_translator.definitions.naming.places import longest_at
 from querybus_translator.definitions.naming.vocabulary import BARE_NOUN, Meaning, Phrase, Sort, Vocabulary, phrase_of
 from querybus_translator.definitions.naming.words import question_words
 from querybus_translator.definitions.outcome import Named, State, Values
-from querybus_translator.language.chinese_words import chinese_words
+from querybus_translator.language.chinese_words import business_words, chinese_words
 from querybus_translator.language.segment import segment
 from querybus_translator.language.tokens import Token, TokenKind
 
@@ -81,7 +81,7 @@ def english_of(vocabulary: Vocabulary) -> Mapping[str, tuple[Phrase, ...]]:
             if not word.isascii():
                 bases = [(base,) for other in others for base in phrase_of(other) if base in vocabulary.words]
                 found.setdefault(word, []).extend(bases)
-        for word, names in question_words().business.items():
+        for word, names in business_words().items():
             phrases = [phrase_of(name) for name in names]
             found.setdefault(word, []).extend(phrase for phrase in phrases if vocabulary.words.issuperset(phrase))
         for word, meant in chinese_words(frozenset(vocabulary.words)).items():

@@ -1,4 +1,4 @@
-"""What English words are called in Chinese, by a general dictionary (`words/chinese.txt`, from CC-CEDICT).
+"""What English words are called in Chinese, by a general dictionary (`words/chinese.txt`, from CC-CEDICT) and by words of work.
 
 The file is read anew for each catalog that is asked in Chinese and named in English, some 30 ms; nothing of it is kept but
 the words of that catalog.
@@ -6,18 +6,32 @@ the words of that catalog.
 
 from __future__ import annotations
 
+import tomllib
 from collections import defaultdict
 from collections.abc import Mapping
+from functools import lru_cache
 from importlib import resources
+from typing import Final
 
 from querybus_translator.language.lexicon import lexicon
 from querybus_translator.language.time.words import time_words
+
+_WORDS_MAX: Final = 2
+
+
+@lru_cache(maxsize=1)
+def business_words() -> Mapping[str, tuple[str, ...]]:
+    """Return Chinese words of work, each with the English names that things of work have for it, the likeliest first."""
+    text = resources.files("querybus_translator").joinpath("words", "business.toml").read_text(encoding="utf-8")
+    return {word: tuple(names) for word, names in tomllib.loads(text)["zh"].items()}
 
 
 def chinese_words(english: frozenset[str], *, partly: bool = False) -> Mapping[str, frozenset[str]]:
     """Return the Chinese words that stand for one of the English words, or for two of them, each with what it stands for.
 
-    With `partly` one word of two suffices: 急诊 is an emergency treatment, where an emergency is known. Words that have a meaning of their own in a question, such as 最多 or 去年, stand for none.
+    With `partly` one word of two suffices: 急诊 is an emergency treatment, where an emergency is known. What a word means at
+    work goes before what the dictionary has for it. Words that have a meaning of their own in a question, such as 最多 or
+    去年, stand for none.
 
     >>> chinese_words(frozenset({"stadium", "singer"}))["歌手"]
     frozenset({'singer'})
@@ -34,6 +48,10 @@ def chinese_words(english: frozenset[str], *, partly: bool = False) -> Mapping[s
         if all(known) or (partly and second and any(known)):
             for chinese in called.split():
                 result[chinese].add(f"{first} {second}".rstrip())
+    for chinese, names in business_words().items():
+        meant = [name for name in names if english.issuperset(name.split()) and name.count(" ") < _WORDS_MAX]
+        if meant:
+            result[chinese] = set(meant)
     taken = (words.chinese, words.chinese_stopwords, words.stored, words.vague, time_words())
     return {
         chinese: frozenset(meant) for chinese, meant in result.items() if not any(chinese in list_ for list_ in taken)

@@ -55,7 +55,6 @@ class QuestionWords:
     sides: Mapping[str, frozenset[str]]
     changed: Phrases[Grain]
     currencies: Phrases[str]
-    business: Mapping[str, tuple[str, ...]]
     excluding: Phrases[None]
     having: Phrases[None]
     excluded_behind: frozenset[str]
@@ -118,7 +117,6 @@ def question_words() -> QuestionWords:
         sides={name: frozenset(texts) for name, texts in read["sides"].items()},
         changed=Phrases(changed),
         currencies=Phrases({phrase_of(text): code for code, texts in read["currencies"].items() for text in texts}),
-        business={word: tuple(others) for word, others in read["business_zh"].items()},
         excluding=_plain(*excluding["en"], *excluding["zh"]),
         having=_plain(*having["en"], *having["zh"]),
         excluded_behind=frozenset(excluding["behind_zh"]),
