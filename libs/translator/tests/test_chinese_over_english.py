@@ -8,7 +8,7 @@ from datetime import date
 import pytest
 from tools.chinese_words import gathered
 
-from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, ForeignKey, Language, Table
+from querybus.core.catalog import Catalog, Column, ColumnKind, ColumnProfile, Dialect, ForeignKey, Language, Table
 from querybus_translator import NotRead, Translated, translate
 from querybus_translator.language.chinese_words import chinese_words
 
@@ -253,3 +253,34 @@ def test_a_word_of_the_data_that_is_part_of_what_a_word_means_is_offered():
 def test_words_of_work_that_dictionaries_lack_or_call_otherwise_are_found_in_their_own_list():
     assert chinese_words(frozenset({"satisfaction"}))["满意度"] == {"satisfaction"}
     assert chinese_words(frozenset({"ticket", "job"}), partly=True)["工单"] == {"ticket"}
+
+
+def bills() -> Catalog:
+    """Invoices with an amount, that are paid or not."""
+    paid = Column(
+        name="paid",
+        type="INTEGER",
+        kind=ColumnKind.INTEGER,
+        nullable=False,
+        profile=ColumnProfile(value_min="0", value_max="1"),
+    )
+    invoices = Table(
+        name="invoices",
+        columns=(key("invoice_id"), column("amount", ColumnKind.NUMBER), paid),
+        primary_key=("invoice_id",),
+    )
+    return Catalog(connection="bills", dialect=Dialect.SQLITE, tables=(invoices,))
+
+
+@pytest.mark.parametrize(
+    ("question", "statement"),
+    [
+        ("发票总额是多少？", 'SELECT SUM("amount") FROM "invoices"'),
+        ("未付款的发票总额", 'SELECT SUM("amount") FROM "invoices" WHERE "paid" = 0'),
+        ("已付款的发票有多少张？", 'SELECT COUNT(*) FROM "invoices" WHERE "paid" = 1'),
+    ],
+)
+def test_the_total_of_a_thing_is_of_its_amount_and_what_is_done_already_is_done(question: str, statement: str):
+    result = translate(question, bills(), today=TODAY)
+    assert isinstance(result, Translated), result
+    assert result.sql == statement

@@ -10,7 +10,7 @@ from typing import Final
 
 from querybus.text.readable_name import spoken_name
 from querybus.text.words import stem
-from querybus_translator.language.names import name_words
+from querybus_translator.language.names import is_han, name_words
 from querybus_translator.language.stems import base_form
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.values import flag_values, stored_as
@@ -27,14 +27,17 @@ _AVERAGE_NUMBER: Final = re.compile(
     r"\b(average|mean) number of (?=[A-Za-z]+ (?:per|for each|for every) )", re.IGNORECASE
 )
 _RATE_ZH: Final = re.compile(r"(?P<run>[\u4e00-\u9fff]{2,})率")
+_TOTAL_ZH: Final = re.compile(r"(?P<run>[\u4e00-\u9fff]{2,})总额")
+_DONE_ZH: Final = re.compile(r"已(?P<deed>[\u4e00-\u9fff]{2})")
 STEM_LENGTH_MIN: Final = 4
 DEED_SIGNS_MAX: Final = 4
 
 
 def reworded(question: str, index: CatalogIndex) -> str:
     """Return a question with the words that the catalog has, where it means them by others."""
-    if not question.isascii():
-        return _rates_in_chinese(question, index)
+    if any(is_han(sign) for sign in question):
+        index.read_chinese()
+        return _done_in_chinese(_totals_in_chinese(_rates_in_chinese(question, index), index), index)
     return _without_prefix(_rates(_average_numbers(question, index), index), index)
 
 
@@ -82,9 +85,40 @@ def _rates_in_chinese(question: str, index: CatalogIndex) -> str:
                 return f"{run[:-length]}{deed}的{index.table(held[0].table).name}占比"
         return match[0]
 
-    if "率" in question:
-        index.read_chinese()
     return _RATE_ZH.sub(written, question)
+
+
+def _totals_in_chinese(question: str, index: CatalogIndex) -> str:
+    """Return 发票总额 as 发票总金额, where 发票 is a table and amounts are known."""
+
+    def written(match: re.Match[str]) -> str:
+        run = match["run"]
+        things = (run[-length:] for length in range(min(DEED_SIGNS_MAX, len(run)), 1, -1))
+        return f"{run}总金额" if any(_tables_alone(thing, index) for thing in things) else match[0]
+
+    return _TOTAL_ZH.sub(written, question) if index.similar("金额") and not index.knows("总额") else question
+
+
+def _tables_alone(word: str, index: CatalogIndex) -> bool:
+    """Return whether a word is the whole name of a table and of no column."""
+    called = [
+        entry.column is None
+        for said in index.similar(word)
+        for entry in (index.entries[item] for item in index.own[said])
+        if (said,) in entry.names
+    ]
+    return bool(called) and all(called)
+
+
+def _done_in_chinese(question: str, index: CatalogIndex) -> str:
+    """Return 已付款 as 付款, where the catalog knows the one word and does not hold the other."""
+
+    def written(match: re.Match[str]) -> str:
+        deed = match["deed"]
+        is_known = not stored_as(match[0], index) and (index.similar(deed) or stored_as(deed, index))
+        return deed if is_known else match[0]
+
+    return _DONE_ZH.sub(written, question)
 
 
 def _states(deed: str, index: CatalogIndex) -> set[tuple[str, str]]:
