@@ -284,3 +284,18 @@ def test_the_total_of_a_thing_is_of_its_amount_and_what_is_done_already_is_done(
     result = translate(question, bills(), today=TODAY)
     assert isinstance(result, Translated), result
     assert result.sql == statement
+
+
+def test_a_total_of_what_has_no_amount_is_not_that_of_another_table():
+    sales = Table(
+        name="sale", columns=(key("sale_id"), column("total_price", ColumnKind.NUMBER)), primary_key=("sale_id",)
+    )
+    payments = Table(
+        name="payments",
+        columns=(key("payment_id"), key("sale_id"), column("amount", ColumnKind.NUMBER)),
+        primary_key=("payment_id",),
+        foreign_keys=(refers("sale", "sale_id"),),
+    )
+    shop = Catalog(connection="sales", dialect=Dialect.SQLITE, tables=(sales, payments))
+    result = translate("销售总额", shop, today=TODAY)
+    assert isinstance(result, NotRead) or "amount" not in result.sql, result

@@ -31,6 +31,7 @@ _TOTAL_ZH: Final = re.compile(r"(?P<run>[\u4e00-\u9fff]{2,})总额")
 _DONE_ZH: Final = re.compile(r"已(?P<deed>[\u4e00-\u9fff]{2})")
 STEM_LENGTH_MIN: Final = 4
 DEED_SIGNS_MAX: Final = 4
+NAMED_MIN: Final = 0.95
 
 
 def reworded(question: str, index: CatalogIndex) -> str:
@@ -89,25 +90,33 @@ def _rates_in_chinese(question: str, index: CatalogIndex) -> str:
 
 
 def _totals_in_chinese(question: str, index: CatalogIndex) -> str:
-    """Return 发票总额 as 发票总金额, where 发票 is a table and amounts are known."""
+    """Return 发票总额 as 发票总金额, where 发票 is a table that has an amount."""
+    if "总额" not in question or index.knows("总额"):
+        return question
+    amounts = {said for said, closeness in index.similar("金额").items() if closeness >= NAMED_MIN}
+    having = {
+        entry.table
+        for entry in index.entries
+        if entry.column is not None and any(name[-1] in amounts for name in entry.names if name)
+    }
 
     def written(match: re.Match[str]) -> str:
         run = match["run"]
         things = (run[-length:] for length in range(min(DEED_SIGNS_MAX, len(run)), 1, -1))
-        return f"{run}总金额" if any(_tables_alone(thing, index) for thing in things) else match[0]
+        return f"{run}总金额" if any(_tables_alone(thing, index) & having for thing in things) else match[0]
 
-    return _TOTAL_ZH.sub(written, question) if index.similar("金额") and not index.knows("总额") else question
+    return _TOTAL_ZH.sub(written, question)
 
 
-def _tables_alone(word: str, index: CatalogIndex) -> bool:
-    """Return whether a word is the whole name of a table and of no column."""
+def _tables_alone(word: str, index: CatalogIndex) -> set[int]:
+    """Return the tables that a word is the whole name of, none if it is that of a column as well."""
     called = [
-        entry.column is None
+        entry
         for said in index.similar(word)
         for entry in (index.entries[item] for item in index.own[said])
         if (said,) in entry.names
     ]
-    return bool(called) and all(called)
+    return {entry.table for entry in called} if all(entry.column is None for entry in called) else set()
 
 
 def _done_in_chinese(question: str, index: CatalogIndex) -> str:
