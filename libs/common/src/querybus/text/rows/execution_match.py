@@ -12,9 +12,6 @@ from collections.abc import Sequence
 from itertools import permutations
 from typing import Any, Final
 
-import sqlglot
-from sqlglot.errors import SqlglotError
-
 COLUMNS_PERMUTED_MAX: Final = 6
 
 Rows = Sequence[Sequence[Any]]
@@ -22,6 +19,10 @@ Rows = Sequence[Sequence[Any]]
 
 def is_ordered(sql: str, dialect: str = "sqlite") -> bool:
     """Return whether the statement orders its rows at its top."""
+    # Loaded where it is asked for: the gateway compares rows seldom, and a parser of all dialects is some 30 MB of its memory.
+    import sqlglot
+    from sqlglot.errors import SqlglotError
+
     try:
         return sqlglot.parse_one(sql, dialect=dialect).args.get("order") is not None
     except SqlglotError:
