@@ -12,6 +12,7 @@ from querybus.text.readable_name import spoken_name
 from querybus.text.words import stem
 from querybus_translator.language.names import is_han, name_words
 from querybus_translator.language.stems import base_form
+from querybus_translator.schema.chinese import TRANSLATED
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.values import flag_values, stored_as
 
@@ -31,7 +32,6 @@ _TOTAL_ZH: Final = re.compile(r"(?P<run>[\u4e00-\u9fff]{2,})总额")
 _DONE_ZH: Final = re.compile(r"已(?P<deed>[\u4e00-\u9fff]{2})")
 STEM_LENGTH_MIN: Final = 4
 DEED_SIGNS_MAX: Final = 4
-NAMED_MIN: Final = 0.95
 
 
 def reworded(question: str, index: CatalogIndex) -> str:
@@ -93,7 +93,7 @@ def _totals_in_chinese(question: str, index: CatalogIndex) -> str:
     """Return 发票总额 as 发票总金额, where 发票 is a table that has an amount."""
     if "总额" not in question or index.knows("总额"):
         return question
-    amounts = {said for said, closeness in index.similar("金额").items() if closeness >= NAMED_MIN}
+    amounts = {said for said, closeness in index.similar("金额").items() if closeness >= TRANSLATED}
     having = {
         entry.table
         for entry in index.entries
