@@ -235,7 +235,8 @@ async def row_b(bench: Bench, stack: StackUnderLoad) -> None:
     bench.put("b_cpu_above_loop_ms", [window.cpu_ms - loop.cpu_ms for loop, window in windows])
     bench.put("b_loop_per_second", [loop.per_second for loop, _ in windows], 1)
     bench.put("b_house_per_second", [window.per_second for _, window in windows], 1)
-    for name, seconds in moved.items():
+    # A service that shares a process is counted with it, and by itself as nothing.
+    for name, seconds in filter(lambda item: item[1], moved.items()):
         bench.figures[f"b_{name}_cpu_ms"] = round(seconds * share * 1_000 / asked, 2)
 
 
@@ -298,6 +299,7 @@ async def row_c(bench: Bench, stack: StackUnderLoad) -> None:
 
 async def row_d(bench: Bench, stack: StackUnderLoad) -> None:
     await stack.delay_model(MODEL_SECONDS)
+    await stack.apart()
     result: dict[int, float] = {}
     for count in (1, 2, 4):
         await stack.replicas(StageName.GENERATOR, count, llm_concurrency_max=CALLS_MAX)
@@ -305,7 +307,7 @@ async def row_d(bench: Bench, stack: StackUnderLoad) -> None:
         result[count] = bench.put(f"d_{count}_per_second", [window.per_second for window in windows], 1)
     for count in (2, 4):
         bench.figures[f"d_{count}_to_1"] = round(result[count] / result[1], 2)
-    await stack.replicas(StageName.GENERATOR, 1)
+    await stack.apart(is_apart=False)
 
 
 async def row_e(bench: Bench, stack: StackUnderLoad) -> None:

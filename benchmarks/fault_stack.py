@@ -244,7 +244,7 @@ class FaultStack:
             log = self.directory / f"{service}-{number}.log"
             other = self.plan.modules.get(service)
             replicas.append(
-                OtherReplica(service, number, environment, log, other)
+                OtherReplica(service, number, environment, log, other=other)
                 if other
                 else Replica(service, number, environment, log)
             )

@@ -2,6 +2,7 @@
 
 The services, their settings and the bus are those of `querybus up`; sync `always`, tracing at its default of 1 %. What
 is set apart: slots and the tenant's rate, because one tenant's callers stand for many; `as_shipped` sets nothing apart.
+Which services share a process follows from the cores, as there; `apart` gives each its own.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from querybus.bus.connection import Held
 from querybus.bus.log.journal import Journal
 from querybus.core.subjects import StageName
 from querybus_cli.local.answers import DEMO, demo_file
+from querybus_cli.local.colocated import COLOCATED, colocated_environment, shared_services
 from querybus_cli.local.demo_database import demo_connection, write_demo
 from querybus_cli.local.local_stack import (
     OUTSIDERS,
@@ -34,6 +36,7 @@ from querybus_cli.local.local_stack import (
     admit_locals,
     environment_of,
     new_keys,
+    settings_of,
 )
 from querybus_cli.local.ports import free_ports
 from querybus_cli.local.up import is_ready
@@ -75,6 +78,7 @@ class StackUnderLoad:
         self._api_port = free_ports(1)[0]
         self._session: aiohttp.ClientSession | None = None
         self._is_shipped = False
+        self._is_apart = False
 
     @property
     def base_url(self) -> str:
@@ -136,6 +140,14 @@ class StackUnderLoad:
     async def as_shipped(self) -> None:
         """Run one replica of every service from now on, with the settings that a newcomer has."""
         self._is_shipped = True
+        await self._restart()
+
+    async def apart(self, *, is_apart: bool = True) -> None:
+        """Run each service in a process of its own from now on, or again as `querybus up` does."""
+        self._is_apart = is_apart
+        await self._restart()
+
+    async def _restart(self) -> None:
         await self._group.stop(*self._group.names("service-"))
         await self._run(dict.fromkeys(SERVICES, 1), {})
 
@@ -167,14 +179,15 @@ class StackUnderLoad:
         await self._group.line("model")
 
     async def replicas(self, service: StageName, count: int, **settings: Any) -> None:
-        """Run so many replicas of the service from now on, with these settings."""
+        """Run so many replicas of a service that is in no process with others from now on, with these settings."""
         await self._group.stop(*self._group.names(f"service-{service}-"))
         await self._run({service: count}, settings)
 
     def cpu_by_service(self) -> dict[str, float]:
         """Return CPU seconds so far, of each service with its children and of the bus."""
         result = {
-            service.value: cpu_seconds(with_children(self._group.pids(f"service-{service}-"))) for service in SERVICES
+            name: cpu_seconds(with_children(self._group.pids(f"service-{name}-")))
+            for name in (*SERVICES, "+".join(COLOCATED))
         }
         assert self._bus.pid is not None
         return result | {"nats-server": cpu_seconds([self._bus.pid])}
@@ -235,14 +248,23 @@ class StackUnderLoad:
         plan = StackPlan(connections_file=self._directory / "connections.yaml", extra=own)
         names = [(service, number) for service, count in counts.items() for number in range(1, count + 1)]
         addresses: list[str] = []
+        is_whole = len(counts) == len(SERVICES)
+        colocated = shared_services(counts, False if self._is_apart else None) if is_whole else ()
+        together: dict[StageName, dict[str, Any]] = {}
         for (service, number), port in zip(names, free_ports(len(names)), strict=True):
+            addresses.append(f"http://127.0.0.1:{port}")
+            if service in colocated:
+                together[service] = settings_of(service, self._bus, plan) | {"http_port": port}
+                continue
             environment = environment_of(service, self._bus, plan) | {"QUERYBUS_HTTP_PORT": str(port)}
             if service is StageName.GATEWAY and number == 1:
                 environment |= {"QUERYBUS_API_PORT": str(self._api_port)}
             await self._group.start(
                 f"service-{service}-{number}", [sys.executable, "-m", f"querybus_{service}"], environment
             )
-            addresses.append(f"http://127.0.0.1:{port}")
+        if together:
+            command = [sys.executable, "-m", "querybus_cli.local.colocated"]
+            await self._group.start(f"service-{'+'.join(colocated)}-1", command, colocated_environment(together))
         async with asyncio.timeout(READY_SECONDS):
             for address in addresses:
                 while not await asyncio.to_thread(is_ready, address):

@@ -157,8 +157,8 @@ def with_shop(directory: Path) -> Path:
 
 @contextlib.contextmanager
 def started(directory: Path) -> Generator[Running]:
-    """Give a stack that runs in a directory, ready to be asked."""
-    stack = Running(directory)
+    """Give a stack that runs in a directory, each service in a process of its own, ready to be asked."""
+    stack = Running(directory, "--apart")
     try:
         stack.wait_ready()
         yield stack
@@ -213,6 +213,38 @@ def test_a_service_that_dies_is_started_again_and_no_process_is_left_behind(runn
     until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids), 10, "every process has ended")
 
 
+def test_three_services_in_one_process_answer_die_together_and_come_back_and_lose_nothing(directory: Path) -> None:
+    stack = Running(directory, "--together")
+    try:
+        stack.wait_ready()
+        assert stack.ask("How many customers are there?")["rows"] == [[3]]
+        before = stack.children()
+        assert {name for name in before if name.startswith("querybus")} == {
+            *("querybus_gateway", "querybus_validator", "querybus_executor"),
+            "querybus_cli.local.colocated",
+        }
+        assert len(json.loads((stack.store / "processes.json").read_text())) == 6
+        os.kill(before["querybus_cli.local.colocated"], signal.SIGKILL)
+        assert stack.ask("How many customers are there?")["rows"] == [[3]]
+        assert stack.command("dead", "list") == []
+        after = until(lambda: stack.children().get("querybus_cli.local.colocated"), 20, "a new process")
+        assert after != before["querybus_cli.local.colocated"]
+        until(lambda: not stack.waiting(), 20, "all three are ready again")
+    finally:
+        assert stack.stop() == 0
+    text = stack.log.read_text()
+    assert "generator, recovery, presenter share a process" in text
+    assert "killed" not in text
+    last = (stack.store / "logs" / "generator+recovery+presenter-1.log").read_text().splitlines()[-6:]
+    assert sum('"Finished server process' in line for line in last) == 3
+
+
+def test_services_share_a_process_only_where_there_is_one_of_each(directory: Path) -> None:
+    stack = Running(directory, "--together", "--replicas", "generator=2")
+    assert stack.process.wait(timeout=30) == 2
+    assert "--together is for one generator, recovery, presenter each" in stack.log.read_text()
+
+
 @pytest.mark.slow
 def test_a_second_stack_is_reported_what_is_taken_and_leaves_the_first_alone(running: Running) -> None:
     for store, port, words in (
@@ -247,7 +279,7 @@ def test_a_generator_killed_between_attempts_changes_no_count(directory: Path, r
         return say(f"SELECT nonsense_{len(seen)} FROM customers", delay_seconds=1.5)
 
     with ScriptedModel(script) as model:
-        stack = Running(directory, QUERYBUS_LLM_BASE_URL=model.base_url)
+        stack = Running(directory, "--apart", QUERYBUS_LLM_BASE_URL=model.base_url)
         try:
             stack.wait_ready()
             status, query = stack.http(
@@ -275,7 +307,7 @@ def test_a_generator_killed_between_attempts_changes_no_count(directory: Path, r
 @pytest.mark.slow
 def test_each_service_idles_below_150_megabytes_also_with_a_model(directory: Path) -> None:
     with ScriptedModel(say("```sql\nSELECT COUNT(*) FROM customers\n```")) as model:
-        stack = Running(directory, QUERYBUS_LLM_BASE_URL=model.base_url)
+        stack = Running(directory, "--apart", QUERYBUS_LLM_BASE_URL=model.base_url)
         try:
             stack.wait_ready()
             assert stack.ask("How many customers are there?")["attempts"][0]["origin"] == "model"

@@ -253,6 +253,12 @@ def up(
     tenant: Annotated[
         list[str] | None, typer.Option(help="a tenant besides `local`; repeat for each, then make keys for it")
     ] = None,
+    together: Annotated[
+        bool | None,
+        typer.Option(
+            "--together/--apart", help="generator, recovery, presenter in one process; by default on one or two cores"
+        ),
+    ] = None,
 ) -> None:
     """Run the bus and each service as its own process until Ctrl-C; one that dies is started again.
 
@@ -263,7 +269,9 @@ def up(
 
     counts = usage(parse_replicas, replicas)
     out, _ = consoles()
-    raise typer.Exit(asyncio.run(run_up(counts, connections, store, port, grpc_port, out, tenant or ())))
+    raise typer.Exit(
+        asyncio.run(run_up(counts, connections, store, port, grpc_port, out, tenant or (), together=together))
+    )
 
 
 @app.command()

@@ -15,19 +15,19 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Protocol, Self
+from typing import Any, Final, Self
 
 from pydantic import ValidationError
 
 from querybus.bus.admin.embedded_server import EmbeddedBus, EmbeddedNats, Sync
 from querybus.bus.admin.permissions import DISCONNECT_USER, PURGE_USER, Outsider
+from querybus.bus.application import Service
 from querybus.bus.client import BusClient
 from querybus.bus.connection import Held
 from querybus.bus.stores.buckets import CredentialStore
 from querybus.core.credential import Credential, key_hash, key_text
 from querybus.core.envelope import Audience
 from querybus.core.subjects import StageName
-from querybus.ops.run import Part
 from querybus_cli.runtime import UsageError
 
 TENANT: Final = "local"
@@ -49,17 +49,6 @@ SERVICES: Final = (
     StageName.GATEWAY,
 )
 """In the order in which they start: the executor first, because it writes the catalogs the others read."""
-
-
-class RunningService(Protocol):
-    """What `build(settings)` of a service gives."""
-
-    @property
-    def parts(self) -> Sequence[Part]: ...
-
-    async def start(self) -> None: ...
-
-    async def stop(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +95,13 @@ def environment_of(service: StageName, bus: EmbeddedBus, plan: StackPlan) -> dic
     }
 
 
+def built(service: StageName, values: Mapping[str, Any]) -> Service:
+    """Return a service with these settings, not yet started; what they leave open comes from the environment."""
+    app: Any = importlib.import_module(f"querybus_{service}.app")
+    settings: Any = importlib.import_module(f"querybus_{service}.settings")
+    return app.build(settings.Settings(**values))
+
+
 def new_keys() -> dict[str, str]:
     """Return a key for each of this machine's credentials."""
     return {name: key_text(TENANT, name, secrets.token_urlsafe(KEY_BYTES)) for name in CREDENTIALS.values()}
@@ -143,7 +139,7 @@ class Stack:
         self._keys = {**new_keys(), **(keys or {})}
         self._owns_bus = bus is None
         self._bus = bus or EmbeddedNats([TENANT], store=plan.store, sync=plan.sync)
-        self._services: list[RunningService] = []
+        self._services: list[Service] = []
 
     async def __aenter__(self) -> Self:
         try:
@@ -177,10 +173,8 @@ class Stack:
         return BusClient.connected(self._bus.url, outsider, self._keys[outsider.credential])
 
     async def _start(self, name: StageName) -> None:
-        app: Any = importlib.import_module(f"querybus_{name}.app")
-        settings: Any = importlib.import_module(f"querybus_{name}.settings")
         try:
-            service: RunningService = app.build(settings.Settings(**settings_of(name, self._bus, self._plan)))
+            service = built(name, settings_of(name, self._bus, self._plan))
             await service.start()
         except ValidationError as error:
             # Of what was set in the environment; the values are not shown, because one may be a secret.

@@ -46,21 +46,22 @@ def parse_replicas(text: str) -> dict[StageName, int]:
 
 @dataclass(frozen=True, slots=True)
 class Replica:
-    """One process of a service; numbers count from 1."""
+    """One process of a service; numbers count from 1. `others` are services that run in the same process."""
 
     service: StageName
     number: int
     environment: Mapping[str, str]
     log_file: Path
+    others: tuple[StageName, ...] = ()
 
     @property
     def name(self) -> str:
-        return f"{self.service}-{self.number}"
+        return f"{'+'.join((self.service, *self.others))}-{self.number}"
 
     @property
     def module(self) -> str:
         """What the process runs."""
-        return f"querybus_{self.service}"
+        return "querybus_cli.local.colocated" if self.others else f"querybus_{self.service}"
 
 
 class Supervisor:

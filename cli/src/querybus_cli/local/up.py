@@ -20,6 +20,7 @@ from querybus.bus.admin.embedded_server import EmbeddedNats
 from querybus.bus.admin.permissions import BACKUP_USER, OPERATOR
 from querybus.core.subjects import StageName, answer_filter, is_token
 from querybus_cli.local.answers import DEMO, demo_file, names_of
+from querybus_cli.local.colocated import colocated_environment, shared_services
 from querybus_cli.local.demo_database import demo_connection, write_demo
 from querybus_cli.local.local_stack import (
     OUTSIDERS,
@@ -29,6 +30,7 @@ from querybus_cli.local.local_stack import (
     admit_locals,
     environment_of,
     new_keys,
+    settings_of,
 )
 from querybus_cli.local.ports import free_ports
 from querybus_cli.local.supervise import Replica, Supervisor
@@ -49,12 +51,18 @@ async def run_up(
     grpc_port: int,
     out: Console,
     tenants: Sequence[str] = (),
+    *,
+    together: bool | None = None,
 ) -> int:
-    """Run until SIGINT or SIGTERM; return the exit code. A port of 0 is any free one; `tenants` come beside `local`."""
+    """Run until SIGINT or SIGTERM; return the exit code. A port of 0 is any free one; `tenants` come beside `local`.
+
+    `together`: generator, recovery and presenter in one process; None: where there are few cores and one of each.
+    """
     for name in tenants:
         if not is_token(name):
             raise UsageError(f"the tenant {name[:80]!r} may have a-z, 0-9 and '-' only, at most 64 of them")
     with tempfile.TemporaryDirectory(prefix="querybus-") as directory:
+        shared = shared_services(counts, together)
         plan = _plan(connections or await _demo_connections(Path(directory)), store)
         api = port or free_ports(1)[0]
         for number in range(counts[StageName.GATEWAY]):
@@ -70,24 +78,12 @@ async def run_up(
             await admit_locals(bus, keys)
             names = [(service, number) for service in SERVICES for number in range(1, counts[service] + 1)]
             probes = dict(zip(names, free_ports(len(names)), strict=True))
-            grpc_apis = (
-                [grpc_port + number for number in range(counts[StageName.GATEWAY])]
-                if grpc_port
-                else free_ports(counts[StageName.GATEWAY])
-            )
-            replicas = tuple(
-                Replica(
-                    service,
-                    number,
-                    environment_of(service, bus, plan)
-                    | _ports(service, number, api, grpc_apis, probes[service, number]),
-                    (store / "logs" / f"{service}-{number}.log").resolve(),
-                )
-                for service, number in names
-            )
-            addresses = {
-                replica.name: f"http://127.0.0.1:{probes[replica.service, replica.number]}" for replica in replicas
-            }
+            gateways = counts[StageName.GATEWAY]
+            grpc_apis = [grpc_port + number for number in range(gateways)] if grpc_port else free_ports(gateways)
+            replicas = _replicas(bus, plan, probes, api, grpc_apis, shared, (store / "logs").resolve())
+            if shared:
+                out.print(f"{', '.join(shared)} share a process; --apart gives each its own")
+            addresses = {f"{name}-{number}": f"http://127.0.0.1:{port}" for (name, number), port in probes.items()}
             (store / "processes.json").write_text(json.dumps(addresses, indent=1))
             out.print(f"{len(replicas)} processes are starting; logs, keys and probe addresses are in {store}")
             apis = (
@@ -101,6 +97,34 @@ async def run_up(
                 ready.cancel()
             out.print("stopped")
     return 0
+
+
+def _replicas(
+    bus: EmbeddedNats,
+    plan: StackPlan,
+    probes: Mapping[tuple[StageName, int], int],
+    api: int,
+    grpc_apis: Sequence[int],
+    shared: Sequence[StageName],
+    logs: Path,
+) -> tuple[Replica, ...]:
+    """Return the processes: one for each service and number that has a probe, one for all that are shared."""
+    replicas = [
+        Replica(
+            service,
+            number,
+            environment_of(service, bus, plan) | _ports(service, number, api, grpc_apis, probe),
+            logs / f"{service}-{number}.log",
+        )
+        for (service, number), probe in probes.items()
+        if service not in shared
+    ]
+    if shared:
+        first, *others = shared
+        settings = {name: settings_of(name, bus, plan) | {"http_port": probes[name, 1]} for name in shared}
+        log = logs / f"{'+'.join(shared)}-1.log"
+        replicas.append(Replica(first, 1, colocated_environment(settings), log, tuple(others)))
+    return tuple(replicas)
 
 
 def _plan(file: Path, store: Path) -> StackPlan:

@@ -346,7 +346,7 @@ async def _second(
     """
     catalog = subject.catalog
     index = subject.prepared.index
-    doubts = await asyncio.to_thread(doubts_of, sql, subject.question, index, asked=asked)
+    doubts = doubts_of(sql, subject.question, index, asked=asked)
     # As long again as the first might have taken leaves nothing for what follows.
     if not doubts or subject.model is None or seconds < SECOND_SECONDS_MIN:
         return analysis, None
@@ -368,7 +368,7 @@ async def _second(
     second = in_own_dialect(said.sql, catalog)
     if normalise(second, catalog.dialect) == normalise(sql, catalog.dialect):
         return analysis.model_copy(update={"agreement": Agreement.SAME_STATEMENT}), None
-    if await asyncio.to_thread(doubts_of, second, subject.question, index, asked=asked):
+    if doubts_of(second, subject.question, index, asked=asked):
         analysis = analysis.model_copy(update={"doubts": (*analysis.doubts, DraftDoubt.SECOND_DOUBTFUL)})
     return analysis, second
 

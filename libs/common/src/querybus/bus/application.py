@@ -220,16 +220,27 @@ def run_service(service: Service, *, on_listening: Callable[[str], None] | None 
 
     `on_listening` is reported the address of its HTTP side. Exits with code 3 if the start fails, 70 if the loop sticks.
     """
-    uvloop.run(_serve(service, on_listening))
+    uvloop.run(_serve(service, _server(service), on_listening))
 
 
-async def _serve(service: Service, on_listening: Callable[[str], None] | None) -> None:
-    settings = service.settings
-    listener = socket.socket(socket.AF_INET6 if ":" in settings.http_host else socket.AF_INET)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind((settings.http_host, settings.http_port))
-    address = f"http://{settings.http_host}:{listener.getsockname()[1]}"
-    server = QuietServer(
+def run_services(services: Sequence[Service]) -> None:
+    """Run several services in one process, as `run_service` runs one; the end of one is the end of all."""
+    uvloop.run(_serve_all(services))
+
+
+async def _serve_all(services: Sequence[Service]) -> None:
+    servers = [_server(service) for service in services]
+    serving = [asyncio.create_task(_serve(item, server, None)) for item, server in zip(services, servers, strict=True)]
+    # A signal reaches only the server that started last.
+    leaving = [asyncio.create_task(server.leaving()) for server in servers]
+    await asyncio.wait((*serving, *leaving), return_when=asyncio.FIRST_COMPLETED)
+    for server in servers:
+        server.leave()
+    await asyncio.gather(*serving, *leaving)
+
+
+def _server(service: Service) -> QuietServer:
+    return QuietServer(
         uvicorn.Config(
             service.application(),
             lifespan="on",
@@ -238,6 +249,14 @@ async def _serve(service: Service, on_listening: Callable[[str], None] | None) -
             timeout_graceful_shutdown=HTTP_CLOSE_SECONDS_MAX,
         )
     )
+
+
+async def _serve(service: Service, server: QuietServer, on_listening: Callable[[str], None] | None) -> None:
+    settings = service.settings
+    listener = socket.socket(socket.AF_INET6 if ":" in settings.http_host else socket.AF_INET)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind((settings.http_host, settings.http_port))
+    address = f"http://{settings.http_host}:{listener.getsockname()[1]}"
     service.watchdog.start()
     _log.info("service.listening", service=service.name, address=address)
     if on_listening is not None:

@@ -22,7 +22,8 @@ from querybus.ops.log import get_log
 from querybus.ops.metrics import Metrics
 from querybus.ops.run import end
 
-PERIOD_SECONDS: Final = 5.0
+PERIOD_SECONDS: Final = 10.0
+"""Less than Prometheus waits from one scrape to the next (15 s in the manifests): more looks would show nothing and cost an idle stack."""
 REQUEST_SECONDS_MAX: Final = 2.0
 ANSWER_MS_MAX: Final = 500
 """An answer that took longer does not say well enough when it was given."""

@@ -25,6 +25,10 @@ class QuietServer(uvicorn.Server):
         self.should_exit = True
         self._ending.set()
 
+    async def leaving(self) -> None:
+        """Return once the server was asked to end, before what runs has ended."""
+        await self._ending.wait()
+
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Take a signal to end. Called between any two instructions, so the loop is called from outside."""
         super().handle_exit(sig, frame)

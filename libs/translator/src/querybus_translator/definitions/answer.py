@@ -140,9 +140,9 @@ def _said(layer: Layer, name: str, language: Language) -> str:
     return f"{spoken_name(dataset)} {plain}"
 
 
-def _read(question: str, defined: Defined, asker: Asker) -> Asked | Unread | Several:
+def _read(question: str, defined: Defined, asker: Asker, *, is_first: bool) -> Asked | Unread | Several:
     question, chosen = _path_chosen(question, defined.layer)
-    asked = read_request(question, defined.layer, asker.today, defined.places, flags=defined.flags)
+    asked = read_request(question, defined.layer, asker.today, defined.places, flags=defined.flags, is_first=is_first)
     if not isinstance(asked, Asked):
         return asked
     asked = replace(asked, steps=chosen)
@@ -224,7 +224,7 @@ def _in_thread(question: str, earlier: Sequence[str], defined: Defined, asker: A
     before: Asked | None = None
     found: Asked | Unread | Several = Unread(())
     for text in (*earlier[-EARLIER_MAX:], question):
-        found = _read(text, defined, asker)
+        found = _read(text, defined, asker, is_first=before is None)
         if before is not None and (found == Unread(()) or (isinstance(found, Asked) and _continues(text, found))):
             changed = read_change(text, before, asker.today, defined.places, flags=defined.flags)
             is_possible = isinstance(found, Unread) or (

@@ -66,16 +66,20 @@ def read_request(
     *,
     flags: Mapping[str, Value] | None = None,
     dates_as_fields: bool = False,
+    is_first: bool = False,
 ) -> Asked | Unread | Several:
     """Return what a question asks of a layer; `dates_as_fields` takes "by year" for a field of that name.
 
+    `is_first`: there is none before it that its other words could change, so reading ends at the first that is unread.
     `values` finds stored values that the layer does not list, `flags` are fields that say yes or no, each with what says
     yes. A word that no definition, value or period takes leaves
     the whole question unread: nothing is guessed and nothing is passed over.
     """
     asking, state = _question(question, layer, today, values), State(flags=flags or {})
     tokens, vocabulary, mentions = asking.tokens, asking.vocabulary, asking.mentions
-    _read(asking, state, dates_as_fields=dates_as_fields)
+    _read(asking, state, dates_as_fields=dates_as_fields, ends_unread=is_first)
+    if is_first and state.unread:
+        return Unread(tuple(state.unread))
     is_of_figures = bool(state.metrics or state.nouns or any(one.name for one in state.comparisons))
     if not settled(tokens, layer, vocabulary, state, mentions):
         return Unread(tuple(tokens[one.start].text for one in state.comparisons) if is_of_figures else ())
@@ -191,10 +195,10 @@ def _question(text: str, layer: Layer, today: date, values: Values | None) -> Qu
     return Question(tokens, layer, vocabulary, mentions_of(tokens, vocabulary), today, values)
 
 
-def _read(question: Question, state: State, *, dates_as_fields: bool) -> None:
+def _read(question: Question, state: State, *, dates_as_fields: bool, ends_unread: bool = False) -> None:
     tokens, vocabulary, values, mentions = question.tokens, question.vocabulary, question.values, question.mentions
     place, grouping, just_opened = 0, False, False
-    while place < len(tokens):
+    while place < len(tokens) and not (ends_unread and state.unread):
         token = tokens[place]
         if (
             state.lead is not Lead.NONE

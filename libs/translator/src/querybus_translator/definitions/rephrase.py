@@ -11,6 +11,7 @@ from querybus_translator.definitions.naming.vocabulary import PHRASE_WORDS_MAX, 
 from querybus_translator.language.tokens import Token, TokenKind
 
 _ASKS: Final = (("how", "many"), ("how", "much"), ("what", "number", "of"), ("number", "of"))
+_ASKS_FIRST: Final = frozenset(words[0] for words in _ASKS)
 _AUXILIARIES: Final = frozenset(
     {"did", "do", "does", "have", "has", "had", "was", "were", "is", "are", "got", "been", "being", "be"}
 )
@@ -73,7 +74,9 @@ def _is_metric(phrase: Phrase, vocabulary: Vocabulary) -> bool:
 
 def _deeds_named(tokens: list[Token], vocabulary: Vocabulary) -> list[Token]:
     """ "How many clients did we lose" -> "lost clients", "how much did we bill" -> "billed", if there is such a figure."""
-    for start in range(len(tokens)):
+    for start, token in enumerate(tokens):
+        if token.norm not in _ASKS_FIRST:
+            continue
         asks = next((len(asks) for asks in _ASKS if _norms(tokens, start, len(asks)) == asks), 0)
         if not asks:
             continue

@@ -15,6 +15,7 @@ import re
 from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
@@ -39,6 +40,7 @@ QUESTION_WORDS_MAX: Final = 200
 LINKS_MAX: Final = 32
 LINKS_KEPT_MAX: Final = 4_096
 """Links of words already made; the words of questions come again and again."""
+SCORED_KEPT_MAX: Final = 256
 RANKED_MAX: Final = 200
 POSTINGS_READ_MAX: Final = 10_000
 """Bounds the time of one question on a catalog of any size."""
@@ -140,6 +142,8 @@ class LinkIndex:
         self._links: dict[tuple[str, int, float], Link] = {}
         self._tokens: dict[int, int] = {}
         self._tokens_whole = sum(map(_token_share, catalog.tables))
+        # A question is linked for its prompt, and again for the doubts about what the model wrote (docs/adr/0014).
+        self._scored = lru_cache(SCORED_KEPT_MAX)(self._score)
         self._join()
 
     def keeps_all(self, tokens_max: int | None = None) -> bool:
@@ -160,9 +164,10 @@ class LinkIndex:
         """
         catalog = self.catalog
         is_whole = self.keeps_all(tokens_max)
-        terms, scores, links = self._score(question)
+        terms, first_scores, first_links = self._scored(question)
+        scores, links = dict(first_scores), list(first_links)
         for position, near in sorted((nearness or {}).items()):
-            scores[position] += _NEARNESS_WEIGHT * near
+            scores[position] = scores.get(position, 0.0) + _NEARNESS_WEIGHT * near
             table = catalog.tables[position].name
             links.append(Link(text="", table=table, score=round(near, 3), reason="meaning, by embeddings"))
         links.sort(key=lambda link: (-link.score, link.table, link.column or "", link.text))
@@ -278,7 +283,7 @@ class LinkIndex:
                 terms.append(_Term(result))
         return terms
 
-    def _score(self, question: str) -> tuple[list[dict[int, float]], dict[int, float], list[Link]]:
+    def _score(self, question: str) -> tuple[Sequence[Mapping[int, float]], Mapping[int, float], Sequence[Link]]:
         count = len(self.catalog.tables)
         scores: dict[int, float] = defaultdict(float)
         by_term: list[dict[int, float]] = []

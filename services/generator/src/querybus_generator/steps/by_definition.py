@@ -48,9 +48,8 @@ async def answer_by_definition(subject: Subject, _: Asked, __: History) -> Reach
     if defined is None:
         return subject
     earlier = earlier_questions(subject.turns)
-    read = await asyncio.to_thread(
-        answer_question, without_picture(envelope.question), earlier, defined, _asker(subject), envelope.language
-    )
+    # In the loop: most questions are left at their first word that no definition has, long before a thread would have begun.
+    read = answer_question(without_picture(envelope.question), earlier, defined, _asker(subject), envelope.language)
     if read is None:
         return subject
     if isinstance(read, ByDefinition):

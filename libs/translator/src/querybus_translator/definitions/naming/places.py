@@ -33,6 +33,8 @@ def mentions_of(tokens: Sequence[Token], vocabulary: Vocabulary) -> tuple[Mentio
 
 
 def _mention_at(tokens: Sequence[Token], place: int, vocabulary: Vocabulary) -> Mention | None:
+    if tokens[place].base not in vocabulary.firsts:
+        return None
     for length in range(min(PHRASE_WORDS_MAX, len(tokens) - place), 0, -1):
         names = {
             one.name for one in vocabulary.phrases.get(phrase_at(tokens, place, length), ()) if one.sort is Sort.DATASET
