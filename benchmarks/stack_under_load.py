@@ -20,7 +20,7 @@ from typing import Any, Self
 import aiohttp
 from process_group import ProcessGroup, cpu_seconds, memory_mb, proportional_mb, with_children
 
-from querybus.bus.admin.embedded_server import EmbeddedNats
+from querybus.bus.admin.embedded_server import EmbeddedNats, sizes_for
 from querybus.bus.client import BusClient, NotAccepted
 from querybus.bus.connection import Held
 from querybus.bus.log.journal import Journal
@@ -72,7 +72,7 @@ class StackUnderLoad:
     def __init__(self, directory: Path, group: ProcessGroup) -> None:
         self._directory = directory
         self._group = group
-        self._bus = EmbeddedNats([TENANT])
+        self._bus = EmbeddedNats([TENANT], sizes=sizes_for(directory))
         self._model_port = free_ports(1)[0]
         self._connected: Any = None
         self._api_port = free_ports(1)[0]

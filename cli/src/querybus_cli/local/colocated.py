@@ -1,4 +1,4 @@
-"""Several services in one process: on few cores a question wakes fewer processes, and what they share is held once.
+"""Several services in one process: on few cores a question passes through fewer processes, and what they share is held once.
 
 Each keeps its own user at the bus with its rights, its probes and its metrics. `python -m querybus_cli.local.colocated`
 reads QUERYBUS_COLOCATED, a JSON object of service -> its settings. The validator, the executor and the gateway never come

@@ -16,7 +16,7 @@ from typing import Final
 
 from rich.console import Console
 
-from querybus.bus.admin.embedded_server import EmbeddedNats
+from querybus.bus.admin.embedded_server import EmbeddedNats, sizes_for
 from querybus.bus.admin.permissions import BACKUP_USER, OPERATOR
 from querybus.core.subjects import StageName, answer_filter, is_token
 from querybus_cli.local.answers import DEMO, demo_file, names_of
@@ -68,7 +68,8 @@ async def run_up(
         for number in range(counts[StageName.GATEWAY]):
             _must_be_free(port and port + number, "--port")
             _must_be_free(grpc_port and grpc_port + number, "--grpc-port")
-        async with EmbeddedNats(tuple(dict.fromkeys((TENANT, *tenants))), store=plan.store, sync=plan.sync) as bus:
+        known = tuple(dict.fromkeys((TENANT, *tenants)))
+        async with EmbeddedNats(known, store=plan.store, sync=plan.sync, sizes=sizes_for(store)) as bus:
             # From here on the store is ours: what another stack has left of itself was not touched before.
             (store / "processes.json").unlink(missing_ok=True)
             await bus.migrate()

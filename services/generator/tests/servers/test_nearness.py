@@ -16,8 +16,8 @@ from querybus.core.catalog import Catalog, Column, Dialect, Table
 from querybus.core.failure import Failure
 from querybus.llm import EmbeddingClient, EmbeddingLimits, EmbeddingServiceSettings, shared_limit
 from querybus.llm.errors import Fault, FaultKind
+from querybus.llm.vectors import unit
 from querybus.ops.metrics import Metrics
-from querybus.text.vectors import unit
 from querybus_generator.linking.index import LinkIndex
 from querybus_generator.linking.near import text_of
 from querybus_generator.linking.vector_index import VectorIndex

@@ -26,10 +26,10 @@ from querybus.llm.settings import (
     EmbeddingServiceSettings,
 )
 from querybus.llm.shared_limits import SharedCounters, SharedLimit, Turn
+from querybus.llm.vectors import Vector, unit
 from querybus.ops.clock import system_random_bits
 from querybus.ops.metrics import Metrics
 from querybus.text.tokens import token_estimate
-from querybus.text.vectors import Vector, unit
 
 
 class EmbeddingAddress(Protocol):

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from querybus.core.catalog import Catalog, ColumnKind, Table
+from querybus.text.places import names_of_codes
 from querybus_semantic.layer.definitions import Dataset, Field, Layer, Type
 
 _KINDS: Final = {
@@ -53,15 +54,24 @@ def _typed(item: Field, table: Table) -> Field:
 
 
 def stored_values(layer: Layer, catalog: Catalog) -> dict[str, tuple[tuple[str, str], ...]]:
-    """Return which field holds a value, by the value's folded text: pairs of dataset.field and the value as stored."""
+    """Return which field holds a value, by the value's folded text: pairs of dataset.field and the value as stored.
+
+    A country or a state whose code is stored is found by its names as well, unless something is stored by that name.
+    """
     found: dict[str, dict[tuple[str, str], None]] = {}
+    named: dict[str, dict[tuple[str, str], None]] = {}
     for dataset in layer.datasets.values():
         table = None if dataset.is_query else table_of(catalog, dataset.source)
         for item in dataset.fields.values() if table is not None else ():
             column = table.column(item.expression) if table is not None else None
-            for value in column.values if column is not None and not column.personal else ():
+            if column is None or column.personal:
+                continue
+            for value in column.values:
                 found.setdefault(value.casefold(), {})[f"{dataset.name}.{item.name}", value] = None
-    return {text: tuple(places) for text, places in found.items()}
+            for code, names in names_of_codes(f"{dataset.name} {item.name}", column.values).items():
+                for name in names:
+                    named.setdefault(name.casefold(), {})[f"{dataset.name}.{item.name}", code] = None
+    return {text: tuple(places) for text, places in (named | found).items()}
 
 
 def flags_of(layer: Layer, catalog: Catalog) -> dict[str, bool | int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final, TypeVar
 
 from querybus.core.catalog import Catalog, Language
@@ -21,9 +21,11 @@ from querybus_semantic.layer.labels import label_of
 from querybus_semantic.layer.refusal import Code, Refusal
 from querybus_semantic.layer.request import Asker, Dimension, Filter, Request, Value, request_of
 from querybus_translator.definitions.describe import labels_of, reading_of, units_of
-from querybus_translator.definitions.naming.vocabulary import is_count
+from querybus_translator.definitions.naming.own_terms import with_own_terms
+from querybus_translator.definitions.naming.vocabulary import currency_of, is_count, word_list
 from querybus_translator.definitions.outcome import Asked, Several, Unread
 from querybus_translator.definitions.reader import read_change, read_request
+from querybus_translator.language.names import name_words
 
 CONFIDENCE: Final = 0.95
 EARLIER_MAX: Final = 8
@@ -98,6 +100,9 @@ def answer_question(
 
     `earlier` are the questions of the thread before it, oldest first: a question without a figure changes the last one.
     """
+    unconverted = _unconverted(question, earlier, defined, asker)
+    if unconverted is not None:
+        return unconverted
     asked = _in_thread(question, earlier, defined, asker)
     if isinstance(asked, Several):
         names = [_said(defined.layer, name, language) for name in asked.options]
@@ -112,6 +117,29 @@ def answer_question(
     if isinstance(asked, Unread) or _wants_lines(question, asked):
         return None
     return _compiled(asked.request, asked.layer, defined, language, asker, question)
+
+
+def _unconverted(question: str, earlier: Sequence[str], defined: Defined, asker: Asker) -> NotByDefinition | None:
+    """Return why amounts of several currencies are not added up as they are stored: "revenue without conversion"."""
+    said = _as_stored().search(question)
+    if said is None:
+        return None
+    without = " ".join(f"{question[: said.start()]} {question[said.end() :]}".split()).replace(" ?", "?")
+    asked = _in_thread(without, earlier, defined, asker)
+    if not isinstance(asked, Asked) or not any(
+        currency_of(asked.layer.metrics[name]) for name in asked.request.metrics
+    ):
+        return None
+    if any("currency" in name_words(item.field.rpartition(".")[2]) for item in asked.request.dimensions):
+        return None
+    return NotByDefinition(said[0], "Amounts in several currencies are not added up unconverted.", (without,))
+
+
+@lru_cache(maxsize=1)
+def _as_stored() -> re.Pattern[str]:
+    words = word_list()["unconverted"]
+    english = "|".join(re.escape(text) for text in words["en"])
+    return re.compile(rf"\b(?:{english})\b|{'|'.join(words['zh'])}", re.IGNORECASE)
 
 
 def _wants_lines(question: str, asked: Asked) -> bool:
@@ -142,7 +170,8 @@ def _said(layer: Layer, name: str, language: Language) -> str:
 
 def _read(question: str, defined: Defined, asker: Asker, *, is_first: bool) -> Asked | Unread | Several:
     question, chosen = _path_chosen(question, defined.layer)
-    asked = read_request(question, defined.layer, asker.today, defined.places, flags=defined.flags, is_first=is_first)
+    question, layer = with_own_terms(question, defined.layer)
+    asked = read_request(question, layer, asker.today, defined.places, flags=defined.flags, is_first=is_first)
     if not isinstance(asked, Asked):
         return asked
     asked = replace(asked, steps=chosen)
@@ -154,9 +183,7 @@ def _read(question: str, defined: Defined, asker: Asker, *, is_first: bool) -> A
     ):
         return replace(asked, request=asked.of_rows)
     # "By year" may mean a field that is called so, where the figure has no date of its own.
-    other = read_request(
-        question, defined.layer, asker.today, defined.places, flags=defined.flags, dates_as_fields=True
-    )
+    other = read_request(question, layer, asker.today, defined.places, flags=defined.flags, dates_as_fields=True)
     is_better = isinstance(other, Asked) and isinstance(
         compile_request(other.layer, other.request, defined.catalog.dialect, asker), Compiled
     )

@@ -23,6 +23,8 @@ TRANSLATED_WORDS_MAX: Final = 4
 TRANSLATIONS_MAX: Final = 400
 _BETWEEN: Final = frozenset({"的"})
 _SAID_IN_CHINESE: Final = (Sort.METRIC, Sort.VALUE, Sort.FILTER)
+_PER_PERSON: Final = frozenset({"人均", "每人"})
+_GENERAL_COUNTS: Final = frozenset({"次数", "数", "数量", "量"})
 _GENERAL: Final = frozenset({"额", "数", "量", "总额", "金额", "数量", "方式", "类型", "名称"})
 """What may be left out behind a name: 毛额 is the gross, 付款方式 the payment."""
 
@@ -109,7 +111,7 @@ def translated(
         if window[-1].norm in _BETWEEN or all(token.kind is not TokenKind.HAN for token in window):
             continue
         is_valued = place + length < len(tokens) and longest_at(tokens, place + length, question_words().valued) > 0
-        sorts = (Sort.FIELD, Sort.ROLE) if grouping else (*_SAID_IN_CHINESE, Sort.FIELD)
+        sorts = (Sort.FIELD, Sort.ROLE, Sort.DATASET) if grouping else (*_SAID_IN_CHINESE, Sort.FIELD)
         chosen = meant(window, vocabulary, sorts)
         if chosen is None and length > 1 and window[-1].norm in _GENERAL:
             chosen = meant(window[:-1], vocabulary, sorts)
@@ -130,8 +132,22 @@ def translated(
     return 0
 
 
+def _per_person(vocabulary: Vocabulary) -> Meaning | None:
+    """Return the one figure that is "per user", "per customer" or the like: 人均次数; None where there are several."""
+    found = {
+        one.name: one
+        for phrase, meanings in vocabulary.phrases.items()
+        if phrase[-2:-1] == ("per",) and phrase[-1] in question_words().statistics["人均"]
+        for one in meanings
+        if one.sort is Sort.METRIC
+    }
+    return next(iter(found.values())) if len(found) == 1 else None
+
+
 def meant(window: Sequence[Token], vocabulary: Vocabulary, sorts: Sequence[Sort]) -> Meaning | None:
     """Return the one thing that words stand for: the first of the sorts, by the longest of the names; None where there are several."""
+    if window[0].norm in _PER_PERSON and all(token.norm in _GENERAL_COUNTS for token in window[1:]):
+        return _per_person(vocabulary)
     words = [
         ((token.base,), *english_of(vocabulary).get(token.norm, ())) for token in window if token.norm not in _BETWEEN
     ]

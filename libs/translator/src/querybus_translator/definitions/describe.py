@@ -17,6 +17,7 @@ from querybus_semantic.layer.definitions import Layer, Metric, Words
 from querybus_semantic.layer.labels import label_of
 from querybus_semantic.layer.refusal import RefusedError
 from querybus_semantic.layer.request import OWN_DATE, Filter, Op, Period, Request, Value
+from querybus_translator.definitions.naming.own_terms import THE_QUESTION
 
 _GRAINS_ZH: Final = {
     "hour": "小时", "day": "天", "week": "周", "month": "月", "quarter": "季度", "year": "年",
@@ -130,6 +131,8 @@ def _meanings(layer: Layer, request: Request, language: Language) -> Iterator[st
 
 
 def _whose(layer: Layer, metric: Metric, language: Language) -> str:
+    if metric.words.owner == THE_QUESTION:
+        return " (as the question says)" if language == "en" else "（按问题所说）"
     version = metric.words.version or layer.version
     said = f"definition {version}" if language == "en" else f"定义 {version}"
     owner = f", {metric.words.owner}" if metric.words.owner else ""

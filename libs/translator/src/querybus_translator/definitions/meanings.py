@@ -92,6 +92,8 @@ def take(
         key = shown_by(layer, chosen.name) if joined not in {"per", "每", "每个"} else None
         if key is None:
             return False
+        if layer.datasets[chosen.name].primary_key == (key.rpartition(".")[2],):
+            state.keys_shown.add(key)
         chosen = Meaning(Sort.FIELD, key)
         state.dimensions += kept_apart(layer, key) if all(item.field != key for item in state.dimensions) else []
     if chosen.sort is Sort.FIELD and not grouping:

@@ -131,6 +131,10 @@ class State:
     is_share_behind: bool = False
     """手机的销售额占比: the share stands behind the figure, and what is named before it is the part."""
     closing: bool = False
+    is_of_last_rows: bool = False
+    """Of the last day that has rows, not of the last row that each member has."""
+    keys_shown: set[str] = field(default_factory=set[str])
+    """Keys of what is grouped by its noun and has no name: "each claim"."""
     currency: str = ""
     """The code of the currency that the figures are to be in."""
     ungrouped: list[str] = field(default_factory=list[str])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import Final
@@ -31,7 +31,14 @@ from querybus_translator.definitions.meanings import (
     owns,
     take,
 )
-from querybus_translator.definitions.naming.places import longest_at, meanings_at, mentions_of, norm_at, phrase_at
+from querybus_translator.definitions.naming.places import (
+    Mention,
+    longest_at,
+    meanings_at,
+    mentions_of,
+    norm_at,
+    phrase_at,
+)
 from querybus_translator.definitions.naming.vocabulary import (
     BARE_NOUN,
     PHRASE_WORDS_MAX,
@@ -86,7 +93,10 @@ def read_request(
     if not beside(state) or not ranked(asking, state):
         said = ("compare",) if state.comparing else (tokens[state.superlative].text,)
         return Unread(said if is_of_figures else ())
-    state.unread += [tokens[place].text for place in state.owners]
+    grouped = {item.field.rpartition(".")[0] for item in state.dimensions}
+    # "How many policies have agents sold by agent id": whose figure it is says nothing more than the grouping.
+    owners = [place for place in state.owners if not _is_of(place, mentions, grouped)]
+    state.unread += [tokens[place].text for place in owners]
     note_currency(layer, values, state)
     _levels(layer, state)
     if state.metrics:
@@ -105,6 +115,10 @@ def read_request(
         return state.several
     asked = asked_of(layer, state)
     return replace(asked, spoken=tuple(one.dataset for one in mentions)) if isinstance(asked, Asked) else asked
+
+
+def _is_of(place: int, mentions: Sequence[Mention], datasets: Collection[str]) -> bool:
+    return any(one.start <= place < one.end and one.dataset in datasets for one in mentions)
 
 
 _LISTED: Final = frozenset(
@@ -281,7 +295,8 @@ def _levels(layer: Layer, state: State) -> None:
         ]
         # What has no row on the last day still has its level: each member's own last row, where that is defined.
         by_member = [key for key in levels if (metric := layer.metrics[key]).non_additive and metric.non_additive.per]
-        chosen = by_member or levels
+        of_the_day = [key for key in levels if key not in by_member]
+        chosen = of_the_day if state.is_of_last_rows else by_member or levels
         if len(chosen) == 1:
             state.ungrouped.remove(name)
             state.metrics.append(chosen[0])
@@ -310,7 +325,7 @@ def _is_named(tokens: Sequence[Token], place: int, vocabulary: Vocabulary) -> bo
     return any(
         # "Fiscal year 2025" is a year, "by fiscal year" a field of that name.
         length > 1
-        and one.sort in {Sort.METRIC, Sort.FIELD, Sort.FILTER}
+        and one.sort in {Sort.METRIC, Sort.FIELD, Sort.FILTER, Sort.DATASET}
         and not norm_at(tokens, place + length).isdecimal()
         for length, one in meanings_at(tokens, place, vocabulary)
     )
@@ -369,6 +384,10 @@ def _small(question: Question, place: int, state: State) -> int:
     length = longest_at(tokens, place, words.closing)
     if length:
         state.closing = True
+        return length
+    length = longest_at(tokens, place, words.with_rows)
+    if length:
+        state.closing = state.is_of_last_rows = True
         return length
     length = longest_at(tokens, place, words.trend)
     if length:

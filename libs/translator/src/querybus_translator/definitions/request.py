@@ -30,9 +30,15 @@ def asked_of(layer: Layer, state: State) -> Asked | Unread:
         dimensions[number] = replace(dimensions[number], via=(*dimensions[number].via, role))
     # "Where the area was A": a field that is named beside its value says nothing more than the value.
     said = {*state.values, *dict(state.excluded), *[item.field for item in dimensions]}
+    # "Stores in Nevada", where orders have a store's number and stores a state.
+    of = {name.rpartition(".")[0] for name in said}
+    said |= {f"{one.many}.{column}" for one in layer.relations if one.one in of for column in one.many_columns}
     left = [name for name in state.ungrouped if name not in said]
     if left:
         return Unread(tuple(left))
+    dimensions = [
+        replace(item, hidden=item.hidden or _is_said_otherwise(item, dimensions, state)) for item in dimensions
+    ]
     several = [name for name, codes in state.values.items() if len(codes) > 1]
     if state.is_split and several and not dimensions:
         dimensions = [Dimension(name) for name in several]
@@ -68,6 +74,13 @@ def asked_of(layer: Layer, state: State) -> Asked | Unread:
     changed = replace(layer, metrics=made) if made != dict(layer.metrics) else layer
     of_rows = replace(request, filters=(*_of_rows(state), *excluded, *state.filters)) if state.held else None
     return Asked(changed, request, tuple(state.metrics), of_rows)
+
+
+def _is_said_otherwise(item: Dimension, dimensions: Sequence[Dimension], state: State) -> bool:
+    """Whether a key that was not asked for stands beside a field of its own rows: "each claim, by claim number"."""
+    dataset = item.field.rpartition(".")[0]
+    beside = (other for other in dimensions if other.field != item.field and not other.hidden)
+    return item.field in state.keys_shown and any(other.field.rpartition(".")[0] == dataset for other in beside)
 
 
 def _figures(layer: Layer, state: State, made: dict[str, Metric], *, is_grouped: bool) -> list[str] | Unread:

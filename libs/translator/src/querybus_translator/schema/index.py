@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Language, Table
+from querybus.text.places import names_of_codes
 from querybus_translator.language.english_words import english_words
 from querybus_translator.language.lexicon import FIGURES, Op, lexicon
 from querybus_translator.language.names import is_han, name_words, split_prefix
@@ -89,6 +90,7 @@ class CatalogIndex:
             self._add_table(number, table)
         for role in self.roles:
             self._add_role(role)
+        self._add_places()
         self._stems: dict[str, set[str]] = defaultdict(set)
         self._initials: dict[str, list[str]] = defaultdict(list)
         for word in set(self.own):
@@ -368,6 +370,20 @@ class CatalogIndex:
             base = tuple(token.base for token in tokens if token.kind is not TokenKind.MARK)
             if base != key:
                 self.values[base].append(stored)
+
+    def _add_places(self) -> None:
+        """Learn what people call the countries and states whose codes are stored, where nothing is stored by that name."""
+        stored = set(self.values)
+        for number, table in enumerate(self.catalog.tables):
+            for place, column in enumerate(table.columns):
+                if column.kind is not ColumnKind.TEXT or column.personal:
+                    continue
+                for code, names in names_of_codes(f"{table.name} {column.name}", column.values).items():
+                    for name in names:
+                        key = tuple(token.norm for token in tokenize(name) if token.kind is not TokenKind.MARK)
+                        if key not in stored:
+                            self.values[key].append(StoredValue(number, place, code))
+                            self.han_words.update((name,) if is_han(name) else ())
 
 
 def _said(named: Table | Column) -> tuple[str, ...]:

@@ -16,9 +16,9 @@ from typing import Any, Final
 
 from querybus.core.failure import Failure
 from querybus.llm import EmbeddingClient, EmbeddingServiceSettings
+from querybus.llm.vectors import Vector
 from querybus.ops.run import end
 from querybus.text.knowledge import EntryKind
-from querybus.text.vectors import Vector
 from querybus_generator.linking.linker import Prepared
 from querybus_generator.linking.near import Near, text_of
 from querybus_generator.linking.vector_index import VectorIndex

@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from querybus.text.vectors import Vector
+from querybus.llm.vectors import Vector
 
 NEAREST_MAX: Final = 24
 COSINE_MIN: Final = 0.2

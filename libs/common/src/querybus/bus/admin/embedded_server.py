@@ -17,7 +17,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Final, Literal, Protocol
@@ -56,6 +56,15 @@ _SMALL: Final = Sizes(
     dead_bytes_max=_GIB // 8,
 )
 """Sizes that fit a laptop."""
+
+
+def sizes_for(folder: Path) -> Sizes:
+    """Return the sizes for a store in this folder: what the events of an hour of full load take, where the disk has four times that.
+
+    A log that is full within an hour refuses questions (docs/adr/0015); at 160 a second 2 GiB were full after ten minutes.
+    """
+    free = shutil.disk_usage(folder).free
+    return replace(_SMALL, events_bytes_max=min(max(free // 4, _SMALL.events_bytes_max), Sizes().events_bytes_max))
 
 
 def new_passwords() -> dict[str, str]:

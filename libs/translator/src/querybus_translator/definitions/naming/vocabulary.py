@@ -135,7 +135,7 @@ def _made(layer: Layer) -> Vocabulary:
         for phrase in _called(item.name, item.words):
             found.add(phrase, Meaning(Sort.METRIC, key, 1))
     for dataset in layer.datasets.values():
-        for phrase in _called(dataset.name, dataset.words):
+        for phrase in _dataset_phrases(layer, dataset):
             found.add(phrase, Meaning(Sort.DATASET, dataset.name))
         for item in dataset.fields.values():
             if item.words.offered:
@@ -192,6 +192,15 @@ def _spelt(phrase: Phrase) -> Iterator[Phrase]:
         for place in range(len(phrase) - len(shorter) + 1):
             if phrase[place : place + len(shorter)] == shorter:
                 yield (*phrase[:place], *longer, *phrase[place + len(shorter) :])
+
+
+def _dataset_phrases(layer: Layer, dataset: Dataset) -> Iterator[Phrase]:
+    yield from _called(dataset.name, dataset.words)
+    for other in layer.datasets.values():
+        # Of tops over the table of accounts: the top account.
+        if other is not dataset and other.source == dataset.source and other.name == other.source:
+            names = (*name_words(dataset.name), *name_words(other.name))
+            yield from (names, (*names, "name"))
 
 
 def _metric_phrases(layer: Layer, metric: Metric) -> Iterator[tuple[Phrase, int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from querybus_semantic.layer.definitions import Grain
 from querybus_translator.definitions.naming.vocabulary import phrase_of, word_list
@@ -37,6 +37,7 @@ class QuestionWords:
     compared: Phrases[Grain]
     share: Phrases[None]
     closing: Phrases[None]
+    with_rows: Phrases[None]
     trend: Phrases[None]
     ranked_nouns: frozenset[str]
     ranked_deeds: frozenset[str]
@@ -78,19 +79,6 @@ def question_words() -> QuestionWords:
     changed = {phrase_of(text): Grain(row["unit"]) for row in read["changed"] for text in (*row["en"], *row["zh"])}
     ranking, share, closing, trend = read["ranking"], read["share"], read["closing"], read["trend"]
     excluding, having = read["excluding"], read["having"]
-    chinese = [
-        *excluding["zh"], *excluding["behind_zh"], *having["zh"],
-        *read["glue_zh"], *read["grouping_zh"], *read["grains"]["zh"], *share["zh"], *closing["zh"], *trend["zh"],
-        *read["valued"]["zh"], *(text for texts in read["sides"].values() for text in texts if not text.isascii()),
-        *(text for row in read["changed"] for text in row["zh"]),
-        *(text for texts in read["currencies"].values() for text in texts if not text.isascii()),
-        *(text for texts in (*read["open"].values(), *read["to_date"].values()) for text in texts if not text.isascii()),
-        *(text for text in (*ranking["sorted_down"], *ranking["sorted_up"]) if not text.isascii()),
-        *(text for text in (*ranking["doing_best"], *ranking["doing_worst"]) if not text.isascii()),
-        *read["comparing"]["zh"],
-        *read["own"], *read["at_that_time"], *read["deeds"], *_comparing(),
-        *ranking["descending_zh"], *ranking["ascending_zh"], *(text for row in read["compared"] for text in row["zh"]),
-    ]  # fmt: skip
     return QuestionWords(
         glue=frozenset((*read["glue_en"].split(), *read["glue_zh"])),
         weighty=frozenset(read["weighty_en"].split()),
@@ -99,6 +87,7 @@ def question_words() -> QuestionWords:
         compared=Phrases(compared),
         share=_plain(*share["en"], *share["zh"]),
         closing=_plain(*closing["en"], *closing["zh"]),
+        with_rows=_plain(*closing["with_rows"]),
         trend=_plain(*trend["en"], *trend["zh"]),
         ranked_nouns=frozenset(ranking["nouns_en"]),
         ranked_deeds=frozenset(ranking["ranked_deeds"]),
@@ -127,8 +116,27 @@ def question_words() -> QuestionWords:
         supplies=frozenset(read["supplies"]),
         currency_deeds=frozenset(read["currency_deeds"]),
         steps=frozenset(f"{grouping}{grain}" for grouping in read["grouping_zh"] for grain in read["grains"]["zh"]),
-        han=frozenset((*chinese, *time_words(), "至", "到", "前", "财", "本", "今年以来", "以来", "至今")),
+        han=frozenset((*_chinese(read), *time_words(), "至", "到", "前", "财", "本", "今年以来", "以来", "至今")),
     )
+
+
+def _chinese(read: Mapping[str, Any]) -> list[str]:
+    ranking, share, closing, trend = read["ranking"], read["share"], read["closing"], read["trend"]
+    excluding, having = read["excluding"], read["having"]
+    return [
+        *excluding["zh"], *excluding["behind_zh"], *having["zh"],
+        *read["glue_zh"], *read["grouping_zh"], *read["grains"]["zh"], *share["zh"], *closing["zh"], *trend["zh"],
+        *(text for text in closing["with_rows"] if not text.isascii()),
+        *read["valued"]["zh"], *(text for texts in read["sides"].values() for text in texts if not text.isascii()),
+        *(text for row in read["changed"] for text in row["zh"]),
+        *(text for texts in read["currencies"].values() for text in texts if not text.isascii()),
+        *(text for texts in (*read["open"].values(), *read["to_date"].values()) for text in texts if not text.isascii()),
+        *(text for text in (*ranking["sorted_down"], *ranking["sorted_up"]) if not text.isascii()),
+        *(text for text in (*ranking["doing_best"], *ranking["doing_worst"]) if not text.isascii()),
+        *read["comparing"]["zh"],
+        *read["own"], *read["at_that_time"], *read["deeds"], *_comparing(),
+        *ranking["descending_zh"], *ranking["ascending_zh"], *(text for row in read["compared"] for text in row["zh"]),
+    ]  # fmt: skip
 
 
 def _comparing() -> Iterator[str]:
