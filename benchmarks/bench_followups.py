@@ -17,7 +17,7 @@ from typing import Final
 from benchmarks.bench_answers import DAY_NUMBERS, is_right
 from benchmarks.bench_translator import run
 from benchmarks.plain_databases import write_clinic, write_theatre
-from querybus_cli.local.demo_database import FIXED_TODAY
+from querybus_cli.local.demo_database import FIXED_TODAY, write_demo
 from querybus_executor.engines.sqlite.introspect import open_sqlite_catalog
 from querybus_translator import Translated, translate_in_thread
 
@@ -48,9 +48,10 @@ def main() -> int:
         "follow-ups, zh": Counter(),
     }
     with tempfile.TemporaryDirectory(prefix="querybus-followups-") as folder:
-        files = {name: Path(folder) / f"{name}.sqlite" for name in ("clinic", "theatre")}
+        files = {name: Path(folder) / f"{name}.sqlite" for name in ("clinic", "theatre", "shop")}
         write_clinic(files["clinic"])
         write_theatre(files["theatre"])
+        write_demo(files["shop"])
         catalogs = {name: open_sqlite_catalog(file) for name, file in files.items()}
         for database, turns in threads():
             words = [said for said, _ in turns]

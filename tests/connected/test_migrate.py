@@ -68,7 +68,9 @@ async def test_the_streams_are_what_the_plan_says(bus: EmbeddedNats, migrator: C
     submit = await config(migrator, "STREAM", "QUERYBUS_SUBMIT")
     assert (submit["retention"], submit["discard"]) == ("workqueue", "new")
     validator = await config(migrator, "CONSUMER", "QUERYBUS.validator")
-    assert validator["filter_subjects"] == [f"querybus.v1.event.*.*.*.{event}" for event in ("drafted", "confirmed")]
+    assert validator["filter_subject"] == "querybus.v1.event.*.*.*.drafted"
+    confirmed = await config(migrator, "CONSUMER", "QUERYBUS.validator-confirmed")
+    assert confirmed["filter_subject"] == "querybus.v1.event.*.*.*.confirmed"
     assert (validator["deliver_policy"], validator["ack_policy"]) == ("new", "explicit")
     assert (validator["ack_wait"], validator["max_deliver"], validator["max_waiting"]) == (15 * 10**9, 5, 512)
     assert "deliver_subject" not in validator
@@ -190,6 +192,44 @@ async def test_a_durable_made_late_starts_with_what_comes_next_or_where_it_is_re
     assert message.metadata.sequence.stream == 4
     await gateway.close()
     await generator.close()
+
+
+async def test_a_durable_of_two_events_becomes_two_and_what_waited_is_delivered_by_its_own(
+    bus: EmbeddedNats, migrator: Client
+) -> None:
+    table = topology(bus.sizes, ("acme",))
+    await migrate(migrator, without(without(table, "generator"), "generator-returned"))
+    before = {
+        "durable_name": "generator",
+        "name": "generator",
+        "deliver_policy": "new",
+        "ack_policy": "explicit",
+        "ack_wait": 10 * 10**9,
+        "max_deliver": 5,
+        "filter_subjects": [f"querybus.v1.event.*.*.*.{event}" for event in ("asked", "returned")],
+    }
+    created = await migrator.request(
+        "$JS.API.CONSUMER.CREATE.QUERYBUS.generator",
+        json.dumps({"stream_name": "QUERYBUS", "config": before}).encode(),
+        timeout=30,
+    )
+    assert "error" not in json.loads(created.data)
+    gateway, recovery, generator = [await bus.connect(name) for name in ("gateway", "recovery", "generator")]
+    await gateway.jetstream().publish("querybus.v1.event.acme.t1.q1.asked", b"first")
+    pull = await generator.jetstream().pull_subscribe_bind(durable="generator", stream="QUERYBUS")
+    (message,) = await pull.fetch(1, timeout=30)
+    await message.ack_sync()
+    await recovery.jetstream().publish("querybus.v1.event.acme.t1.q1.returned", b"waits")
+    changes = await migrate(migrator, table)
+    assert "consumer QUERYBUS.generator-returned: created" in changes
+    assert any(line.startswith("consumer QUERYBUS.generator: changed") for line in changes)
+    assert "filter_subjects" not in await config(migrator, "CONSUMER", "QUERYBUS.generator")
+    pull = await generator.jetstream().pull_subscribe_bind(durable="generator-returned", stream="QUERYBUS")
+    (message,) = await pull.fetch(1, timeout=30)
+    assert message.data == b"waits"
+    assert await migrate(migrator, table) == ()
+    for connection in (gateway, recovery, generator):
+        await connection.close()
 
 
 async def test_what_the_server_refuses_is_reported_in_its_words(migrator: Client) -> None:

@@ -8,11 +8,14 @@ import pytest
 
 from querybus.core.subjects import (
     READS,
+    STAGE_OF_DURABLE,
     WRITES,
     EventName,
     StageName,
     answer_subject,
     dead_subject,
+    durables_of,
+    event_filter,
     event_subject,
     page_subject,
     rpc_subject,
@@ -92,14 +95,23 @@ def test_each_kind_of_subject_has_its_stream_or_none(subject: str, stream: str |
     assert result == ([] if stream is None else [stream])
 
 
-def test_each_stage_has_one_durable_that_reads_exactly_its_events() -> None:
+def test_each_event_that_a_stage_reads_has_one_durable_of_one_filter() -> None:
     durables = {consumer.name: consumer for consumer in TABLE.consumers if consumer.stream == EVENTS}
-    assert set(durables) == set(StageName)
+    assert set(durables) == set(STAGE_OF_DURABLE)
+    assert {*StageName, "generator-returned", "validator-confirmed"} == set(durables)
     for stage, events in READS.items():
-        assert [filtered.rpartition(".")[2] for filtered in durables[stage].filters] == list(events)
-        assert durables[stage].ack_wait_seconds == ACK_WAIT_SECONDS[stage]
-        assert durables[stage].max_deliver == 5
-        assert durables[stage].deliver == "new"
+        assert tuple(durables_of(stage).values()) == events
+        for name, event in durables_of(stage).items():
+            assert STAGE_OF_DURABLE[name] is stage
+            assert durables[name].filters == (event_filter(event),)
+            assert durables[name].ack_wait_seconds == ACK_WAIT_SECONDS[stage]
+            assert durables[name].max_deliver == 5
+            assert durables[name].deliver == "new"
+
+
+def test_no_durable_has_several_filters() -> None:
+    # For each message that it delivers the server would walk every subject of the stream (docs/adr/0016).
+    assert all(len(consumer.filters) <= 1 for consumer in TABLE.consumers)
 
 
 def test_each_tenant_has_its_own_submit_durable() -> None:

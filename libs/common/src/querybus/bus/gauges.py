@@ -1,6 +1,6 @@
-"""How the bus stands, as its leaders say it: lag, age and workers of the stage's own durable, and stream sizes.
+"""How the bus stands, as its leaders say it: lag, age and workers of the stage's own durables, and stream sizes.
 
-Each replica asks about its own stage's durable only, the gateway about the streams as well; the rights for both exist
+Each replica asks about its own stage's durables only, the gateway about the streams as well; the rights for both exist
 anyway. A leader alone answers such a request, so a follower's stale view is never shown. The age is too high after a
 message was given up by count, until the durable has been idle once.
 """
@@ -15,7 +15,7 @@ from typing import Any, Final
 import nats.errors
 
 from querybus.bus.connection import Connected
-from querybus.core.subjects import READS, StageName, event_filter
+from querybus.core.subjects import EventName, StageName, durables_of, event_filter
 from querybus.core.topology import ASSERTED_STREAMS, EVENTS
 from querybus.ops.clock import Clock, clock_correction, follow_clock, machine_clock, system_clock
 from querybus.ops.log import get_log
@@ -88,7 +88,8 @@ class BusGauges:
     async def look(self) -> None:
         """Set every gauge once; what gives no answer is shown as having no leader."""
         await self.set_clock()
-        await self._look_at_consumer()
+        for durable, event in durables_of(self._stage).items():
+            await self._look_at_consumer(durable, event)
         for stream in self._streams:
             info = await self._ask(f"{_API}.STREAM.INFO.{stream}")
             if info is None:
@@ -111,30 +112,26 @@ class BusGauges:
                 _log.warning("bus.not_looked_at", stage=self._stage, error=type(error).__name__)
             await asyncio.sleep(self._period_seconds)
 
-    async def _look_at_consumer(self) -> None:
-        info = await self._ask(f"{_API}.CONSUMER.INFO.{EVENTS}.{self._stage}")
+    async def _look_at_consumer(self, durable: str, event: EventName) -> None:
+        info = await self._ask(f"{_API}.CONSUMER.INFO.{EVENTS}.{durable}")
         if info is None:
-            self._metrics.consumer_unknown(self._stage)
+            self._metrics.consumer_unknown(durable)
             return
         pending, held = int(info["num_pending"]), int(info["num_ack_pending"])
-        oldest = await self._oldest_ms(int(info["ack_floor"]["stream_seq"])) if pending or held else None
+        oldest = await self._oldest_ms(event, int(info["ack_floor"]["stream_seq"])) if pending or held else None
         self._metrics.consumer(
-            self._stage,
+            durable,
             pending=pending,
             ack_pending=held,
             oldest_seconds=0.0 if oldest is None else max(0, self._clock() - oldest) / 1_000,
             waiting=int(info["num_waiting"]),
         )
 
-    async def _oldest_ms(self, floor: int) -> int | None:
+    async def _oldest_ms(self, event: EventName, floor: int) -> int | None:
         """Return when the first message above the durable's acknowledged floor was stored."""
-        times: list[int] = []
-        for event in READS[self._stage]:
-            wanted = {"seq": floor + 1, "next_by_subj": event_filter(event)}
-            result = await self._ask(f"{_API}.STREAM.MSG.GET.{EVENTS}", json.dumps(wanted).encode())
-            if result is not None:
-                times.append(_milliseconds(result["message"]["time"]))
-        return min(times, default=None)
+        wanted = {"seq": floor + 1, "next_by_subj": event_filter(event)}
+        result = await self._ask(f"{_API}.STREAM.MSG.GET.{EVENTS}", json.dumps(wanted).encode())
+        return None if result is None else _milliseconds(result["message"]["time"])
 
     async def _ask(self, subject: str, body: bytes = b"") -> dict[str, Any] | None:
         try:

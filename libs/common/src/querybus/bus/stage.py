@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -35,6 +37,7 @@ from querybus.core.subjects import (
     StageName,
     dead_message_id,
     dead_subject,
+    durables_of,
     every_cancel_filter,
 )
 from querybus.core.topology import EVENTS
@@ -108,13 +111,15 @@ def _header(text: str) -> str:
 
 
 class Stage:
-    """A stage as a part: its pull loop, and its subscriber for cancel hints."""
+    """A stage as a part: its pull loops, and its subscriber for cancel hints."""
 
-    def __init__(self, holder: Connected, settlement: Settlement, loop: PullLoop, *, receives_cancel: bool) -> None:
-        self.name = loop.name
+    def __init__(
+        self, holder: Connected, settlement: Settlement, loops: Sequence[PullLoop], *, receives_cancel: bool
+    ) -> None:
+        self.name = loops[0].name
         self._holder = holder
         self._settlement = settlement
-        self._loop = loop
+        self._loops = tuple(loops)
         self._receives_cancel = receives_cancel
         self._subscription: Subscription | None = None
 
@@ -122,17 +127,22 @@ class Stage:
         """Begin to take messages; LookupError if the durable does not exist."""
         if self._receives_cancel:
             self._subscription = await self._holder.connection.subscribe(every_cancel_filter(), cb=self._hint)
-        await self._loop.start()
+        for loop in self._loops:
+            await loop.start()
 
     async def drain(self) -> None:
         """Take no more messages, finish what runs, give the rest back."""
-        await self._loop.drain()
+        await asyncio.gather(*(loop.drain() for loop in self._loops))
         if self._subscription is not None:
             with suppress(nats.errors.Error):
                 await self._subscription.unsubscribe()
 
     async def ping(self) -> str | None:
-        return await self._loop.ping()
+        for loop in self._loops:
+            trouble = await loop.ping()
+            if trouble is not None:
+                return trouble
+        return None
 
     async def _hint(self, message: Msg) -> None:
         tenant, query = message.subject.split(".")[-2:]
@@ -142,16 +152,19 @@ class Stage:
 def stage(
     broker: Connected, think: Think, policy: StagePolicy, runtime: Runtime, *, slots: int, drain_seconds: float = 25.0
 ) -> Stage:
-    """Return the part that consumes a stage's events, at most `slots` at once, and settles each one after `think`."""
+    """Return the part that consumes a stage's events, at most `slots` of each at once, and settles each one after `think`."""
     bus = NatsBus(broker, clock=runtime.clock, tracing=runtime.tracing)
     settlement = Settlement(bus, think, policy, runtime)
-    loop = PullLoop(
-        broker,
-        stream=EVENTS,
-        durable=policy.name,
-        slots=slots,
-        handle=settlement.handle,
-        drain_seconds=drain_seconds,
-        jitter=runtime.jitter,
-    )
-    return Stage(broker, settlement, loop, receives_cancel=not policy.proceeds)
+    loops = [
+        PullLoop(
+            broker,
+            stream=EVENTS,
+            durable=durable,
+            slots=slots,
+            handle=settlement.handle,
+            drain_seconds=drain_seconds,
+            jitter=runtime.jitter,
+        )
+        for durable in durables_of(policy.name)
+    ]
+    return Stage(broker, settlement, loops, receives_cancel=not policy.proceeds)

@@ -39,7 +39,7 @@ _EVENTS: Final = frozenset(EventName)
 
 
 class StageName(StrEnum):
-    """The services that read events; the value is also the durable's and the bus user's name."""
+    """The services that read events; the value is also the bus user's name, and that of its first durable."""
 
     GATEWAY = "gateway"
     GENERATOR = "generator"
@@ -68,6 +68,22 @@ WRITES: Final[dict[StageName, tuple[EventName, ...]]] = {
     StageName.GATEWAY: (EventName.ASKED, EventName.CONFIRMED, EventName.CONCLUDED, EventName.FINISHED),
 }
 """Which events each service may publish; the permission file is generated from it."""
+
+
+def durables_of(stage: StageName) -> dict[str, EventName]:
+    """Return the durables of a stage, each with the one event that it delivers.
+
+    One for each event: behind a durable of several filters nats-server walks all subjects of the log for each message
+    that it delivers (docs/adr/0016).
+
+    >>> list(durables_of(StageName.GENERATOR))
+    ['generator', 'generator-returned']
+    """
+    first, *others = READS[stage]
+    return {stage.value: first} | {f"{stage}-{event}": event for event in others}
+
+
+STAGE_OF_DURABLE: Final = {name: stage for stage in READS for name in durables_of(stage)}
 
 
 @dataclass(frozen=True, slots=True)

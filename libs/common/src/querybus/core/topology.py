@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
-from querybus.core.subjects import READS, ROOT, EventName, StageName, event_filter, is_token
+from querybus.core.subjects import READS, ROOT, EventName, StageName, durables_of, event_filter, is_token
 
 EVENTS: Final = "QUERYBUS"
 SUBMIT: Final = "QUERYBUS_SUBMIT"
@@ -206,12 +206,13 @@ def topology(sizes: Sizes | None = None, tenants: tuple[str, ...] = ()) -> Topol
     stages = tuple(
         Consumer(
             EVENTS,
-            stage.value,
-            tuple(event_filter(event) for event in events),
+            durable,
+            (event_filter(event),),
             sizes.ack_wait_seconds.get(stage, ACK_WAIT_SECONDS[stage]),
             sizes.max_ack_pending,
         )
-        for stage, events in READS.items()
+        for stage in READS
+        for durable, event in durables_of(stage).items()
     )
     # A submitted question has been accepted, so it is never given up by count: the gateway terminates what is poison.
     submitted = tuple(

@@ -17,7 +17,7 @@ from querybus.bus.log.publish import DEADLINE_HEADER, BusTrouble, FenceLost, Sto
 from querybus.bus.pull import Message
 from querybus.core.envelope import Envelope
 from querybus.core.messages import Finished
-from querybus.core.subjects import EventAddress, EventName, StageName
+from querybus.core.subjects import STAGE_OF_DURABLE, EventAddress, EventName, StageName
 from querybus.core.topology import EVENTS
 from querybus.ops.clock import Clock
 from querybus.ops.log import get_log
@@ -41,7 +41,6 @@ STALE_SECONDS_MAX: Final = 10.0
 NOTED: Final = (EventName.ASKED, EventName.CONFIRMED, EventName.CONCLUDED, EventName.FINISHED)
 """What begins a query and what ends it. Of what lies between, whoever follows one query learns by its progress."""
 
-_STAGES: Final[Mapping[object, StageName]] = {stage.value: stage for stage in StageName}
 
 _log = get_log(__name__)
 
@@ -187,9 +186,9 @@ class Sweeper:
     async def handle_advisory(self, message: Message) -> None:
         """Dead-letter the message that an advisory speaks of, and end its query. Raises BusTrouble: then again later."""
         notice = _notice(message.data)
-        stage = notice.get("consumer")
+        stage = STAGE_OF_DURABLE.get(str(notice.get("consumer")))
         sequence = notice.get("stream_seq")
-        if notice.get("stream") != EVENTS or stage not in _STAGES or not isinstance(sequence, int):
+        if notice.get("stream") != EVENTS or stage is None or not isinstance(sequence, int):
             await message.ack()
             return
         entry = await self._journal.at(sequence)
@@ -198,7 +197,7 @@ class Sweeper:
             way = "terminated" if str(notice.get("type", "")).endswith(".terminated") else "deliveries exhausted"
             reason = str(notice.get("reason") or way)
             await self.dead_letter(
-                _STAGES[stage], entry, deliveries=deliveries if isinstance(deliveries, int) else 0, reason=reason
+                stage, entry, deliveries=deliveries if isinstance(deliveries, int) else 0, reason=reason
             )
         await message.ack()
 

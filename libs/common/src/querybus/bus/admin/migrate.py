@@ -15,7 +15,7 @@ from typing import Any, Final, cast
 import nats.errors
 from nats.aio.client import Client
 
-from querybus.core.subjects import StageName
+from querybus.core.subjects import STAGE_OF_DURABLE, StageName, durables_of
 from querybus.core.topology import (
     ADVISORIES,
     ASSERTED_STREAMS,
@@ -44,6 +44,7 @@ _CONSUMER_NOT_FOUND: Final = 10_014
 _CHOSEN: Final = frozenset(
     {"max_bytes", "max_age", "num_replicas", "max_ack_pending", "max_msg_size", "max_msgs_per_subject", "ack_wait"}
 )
+_FILTERS: Final = frozenset({"filter_subject", "filter_subjects"})
 # What the server lets nobody change later.
 _FIRST_ONLY: Final = frozenset({"deliver_policy", "opt_start_seq"})
 
@@ -81,10 +82,23 @@ async def migrate(connection: Client, table: Topology | None = None, *, start_se
         changes += await _make(connection, "STREAM", name, config)
     for consumer in table.consumers:
         config = _consumer_config(consumer)
-        if start_sequence and consumer.stream == EVENTS:
-            config |= {"deliver_policy": "by_start_sequence", "opt_start_seq": start_sequence}
+        start = start_sequence or await _unread_from(connection, consumer)
+        if start and consumer.stream == EVENTS:
+            config |= {"deliver_policy": "by_start_sequence", "opt_start_seq": start}
         changes += await _make(connection, "CONSUMER", f"{consumer.stream}.{consumer.name}", config)
     return tuple(changes)
+
+
+async def _unread_from(connection: Client, consumer: Consumer) -> int:
+    """Return where a stage's further durable starts whose first one delivered its event until now; 0 for any other.
+
+    What was delivered and not settled comes twice, and the log's fence lets it count once.
+    """
+    stage = STAGE_OF_DURABLE.get(consumer.name) if consumer.stream == EVENTS else None
+    if stage is None or consumer.name == stage.value:
+        return 0
+    first = await _look(connection, "CONSUMER", f"{EVENTS}.{stage}", REQUEST_SECONDS)
+    return 0 if first is None else int(first["ack_floor"]["stream_seq"]) + 1
 
 
 async def assert_topology(
@@ -97,7 +111,7 @@ async def assert_topology(
     """
     table = table or topology(tenants=tuple(tenants))
     buckets = {*READ_BUCKETS[stage], *WRITTEN_BUCKETS.get(stage, ())}
-    durables = {(EVENTS, stage.value)}
+    durables = {(EVENTS, durable) for durable in durables_of(stage)}
     if stage is StageName.GATEWAY:
         durables |= {(SUBMIT, submit_durable(tenant)) for tenant in tenants}
         durables |= {(consumer.stream, consumer.name) for consumer in table.consumers if consumer.stream == ADVISORIES}
@@ -113,7 +127,7 @@ async def assert_topology(
         if (consumer.stream, consumer.name) in durables:
             name = f"{consumer.stream}.{consumer.name}"
             wrong += await _compare(connection, "CONSUMER", name, _consumer_config(consumer))
-            if consumer.stream == EVENTS and not wrong:
+            if (consumer.stream, consumer.name) == (EVENTS, stage.value) and not wrong:
                 own = await _info(connection, "CONSUMER", name) or {}
     if wrong or not own:
         raise TopologyError(f"the bus is not ready for {stage}: {'; '.join(wrong)}; {ADVICE}")
@@ -197,7 +211,9 @@ async def _make(connection: Client, kind: str, name: str, config: dict[str, Any]
     if not differing:
         return []
     kept = {key: value for key, value in config.items() if key not in _FIRST_ONLY}
-    await _change(connection, kind, "UPDATE", name, {**present, **kept})
+    # One filter and several are two fields of a durable, of which only one may be set.
+    rest = {key: value for key, value in present.items() if key not in _FILTERS or not _FILTERS & kept.keys()}
+    await _change(connection, kind, "UPDATE", name, {**rest, **kept})
     return [f"{what}: changed {', '.join(differing)}"]
 
 
@@ -235,10 +251,15 @@ def _same(present: Any, wanted: Any) -> bool:
 async def _info(
     connection: Client, kind: str, name: str, timeout_seconds: float = REQUEST_SECONDS
 ) -> dict[str, Any] | None:
+    answer = await _look(connection, kind, name, timeout_seconds)
+    return None if answer is None else cast("dict[str, Any]", answer["config"])
+
+
+async def _look(connection: Client, kind: str, name: str, timeout_seconds: float) -> dict[str, Any] | None:
     answer = await _request(connection, f"{_API}.{kind}.INFO.{name}", b"", timeout_seconds)
     error = answer.get("error")
     if error is None:
-        return cast("dict[str, Any]", answer["config"])
+        return answer
     if error.get("err_code") in (_STREAM_NOT_FOUND, _CONSUMER_NOT_FOUND):
         return None
     raise MigrateError(f"{kind.lower()} {name}: {error.get('description', 'no reason given')}")

@@ -20,7 +20,7 @@ from typing import Final
 
 from querybus.core.envelope import Audience
 from querybus.core.ids import is_id
-from querybus.core.subjects import ROOT, WRITES, StageName, answer_filter, event_filter, is_token
+from querybus.core.subjects import ROOT, WRITES, StageName, answer_filter, durables_of, event_filter, is_token
 from querybus.core.topology import (
     ADVISORIES,
     ASSERTED_STREAMS,
@@ -117,7 +117,7 @@ class Rights:
 def service_rights(stage: StageName, tenants: Sequence[str] = ()) -> Rights:
     """Return the rights of a service; the gateway's depend on the tenants whose submitted questions it takes."""
     publish = [
-        *_pull(EVENTS, stage.value),
+        *(right for durable in durables_of(stage) for right in _pull(EVENTS, durable)),
         f"{_API}.STREAM.MSG.GET.{EVENTS}",
         f"{ROOT}.dead.{stage}",
         f"{ROOT}.progress.*.*.*.*",
