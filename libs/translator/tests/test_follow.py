@@ -86,6 +86,12 @@ ZAEHLEN = "去年有多少航次？"
         ((COUNT, "by ferry", "only Elsa and Freya"), [("Elsa", 2), ("Freya", 1)]),
         (("total fare of crossings by ferry", "highest first", "just the first one"), [("Freya", 80.0)]),
         (("total fare of crossings by ferry", "which one has the most?"), [("Freya", 80.0)]),
+        (("total fare of crossings by ferry", "the two highest"), [("Elsa", 70.0), ("Freya", 80.0)]),
+        (
+            ("total fare of crossings by ferry", "highest first", "only the first two"),
+            [("Elsa", 70.0), ("Freya", 80.0)],
+        ),
+        (("各渡轮的票价总和", "最高的两个"), [("Elsa", 70.0), ("Freya", 80.0)]),
         ((ZAEHLEN, "再按渡轮分", "最高的是哪个？"), [("Elsa", 2)]),
         ((COUNT, "by ferry", "island instead"), [("Big", 3)]),
         (("How many night crossings were there?", "what is their total fare?"), [(110.0,)]),

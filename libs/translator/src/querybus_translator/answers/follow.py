@@ -141,10 +141,12 @@ def _followed(
     chinese = detect_language(said.text) == "zh"
     sketch = Sketch(nodes, assignments[place], index, today, chinese, context=tables)
     said_words = [place for place, node in enumerate(nodes) if node.kind not in (NodeKind.STOP, NodeKind.MARK)]
-    if previous.order and len(said_words) == 1 and nodes[said_words[0]].text.lower() in _FIRST:
-        # "Just the first one" of what is sorted, and not the earliest.
-        sketch.take(*said_words)
-        sketch.limit = 1
+    numbers = [int(number) for place in said_words[1:] if (number := nodes[place].number) is not None]
+    if previous.order and said_words and nodes[said_words[0]].text.lower() in _FIRST and len(said_words) <= 2:
+        # "Just the first one", "only the first two" of what is sorted, and not the earliest.
+        if len(numbers) == len(said_words) - 1:
+            sketch.take(*said_words)
+            sketch.limit = numbers[0] if numbers else 1
     read_rankings(sketch)
     if sketch.rankings and all(ranking.by is None or ranking.by.column is None for ranking in sketch.rankings):
         # By what the most is meant is what was spoken of.
@@ -296,6 +298,13 @@ def _refigured(form: Form, sketch: Sketch) -> Form:
         # 最高的是哪家？: which of the groups, by the figure that they have.
         sketch.take(*places, *sketch.free_places(Op.SHOW, Op.EQUAL))
         sketch.rankings.append(Ranking(places[0], None, sketch.op(places[0]) is Op.HIGHEST, 1))
+        return form
+    numbers = [place for place, node in enumerate(sketch.nodes) if node.number is not None]
+    if form.group and sketch.op(places[0]) in _ENDS and len(numbers) == 1:
+        # "The three highest", 最高的两个: so many of the groups, by the figure that they have.
+        sketch.take(*places, *numbers)
+        count = int(sketch.nodes[numbers[0]].number or 1)
+        sketch.rankings.append(Ranking(places[0], None, sketch.op(places[0]) is Op.HIGHEST, count))
         return form
     figure = _FIGURES[sketch.op(places[0]) or Op.SUM]
     if not any(target.aggregate is not None and target.column is not None for target in form.targets):
