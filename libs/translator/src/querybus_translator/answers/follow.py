@@ -142,11 +142,11 @@ def _followed(
     sketch = Sketch(nodes, assignments[place], index, today, chinese, context=tables)
     said_words = [place for place, node in enumerate(nodes) if node.kind not in (NodeKind.STOP, NodeKind.MARK)]
     numbers = [int(number) for place in said_words[1:] if (number := nodes[place].number) is not None]
-    if previous.order and said_words and nodes[said_words[0]].text.lower() in _FIRST and len(said_words) <= 2:
+    says_first = said_words and nodes[said_words[0]].text.lower() in _FIRST and len(said_words) == len(numbers) + 1 <= 2
+    if previous.order and says_first:
         # "Just the first one", "only the first two" of what is sorted, and not the earliest.
-        if len(numbers) == len(said_words) - 1:
-            sketch.take(*said_words)
-            sketch.limit = numbers[0] if numbers else 1
+        sketch.take(*said_words)
+        sketch.limit = numbers[0] if numbers else 1
     read_rankings(sketch)
     if sketch.rankings and all(ranking.by is None or ranking.by.column is None for ranking in sketch.rankings):
         # By what the most is meant is what was spoken of.
