@@ -239,6 +239,19 @@ def test_three_services_in_one_process_answer_die_together_and_come_back_and_los
     assert sum('"Finished server process' in line for line in last) == 3
 
 
+def test_a_service_in_a_shared_process_reads_its_settings_from_files_of_secrets_as_well(directory: Path) -> None:
+    with ScriptedModel(say("```sql\nSELECT COUNT(*) FROM customers\n```")) as model:
+        secrets = directory / "secrets"
+        secrets.mkdir()
+        (secrets / "QUERYBUS_LLM_BASE_URL").write_text(model.base_url)
+        stack = Running(directory, "--together", QUERYBUS_SECRETS_DIR=str(secrets))
+        try:
+            stack.wait_ready()
+            assert stack.ask("How many customers are there?")["attempts"][0]["origin"] == "model"
+        finally:
+            stack.stop()
+
+
 def test_services_share_a_process_only_where_there_is_one_of_each(directory: Path) -> None:
     stack = Running(directory, "--together", "--replicas", "generator=2")
     assert stack.process.wait(timeout=30) == 2

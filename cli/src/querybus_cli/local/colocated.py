@@ -22,7 +22,7 @@ from querybus_cli.runtime import UsageError
 VARIABLE: Final = "QUERYBUS_COLOCATED"
 COLOCATED: Final = (StageName.GENERATOR, StageName.RECOVERY, StageName.PRESENTER)
 CORES_MAX: Final = 2
-"""With more cores the three of them at once are faster than one after another in one process (docs/speed.md)."""
+"""With more cores one process would hold all three of them to one; that was not measured."""
 
 
 def shared_services(counts: Mapping[StageName, int], together: bool | None) -> tuple[StageName, ...]:

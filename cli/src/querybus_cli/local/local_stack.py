@@ -28,6 +28,7 @@ from querybus.bus.stores.buckets import CredentialStore
 from querybus.core.credential import Credential, key_hash, key_text
 from querybus.core.envelope import Audience
 from querybus.core.subjects import StageName
+from querybus.ops.settings import load
 from querybus_cli.runtime import UsageError
 
 TENANT: Final = "local"
@@ -96,10 +97,10 @@ def environment_of(service: StageName, bus: EmbeddedBus, plan: StackPlan) -> dic
 
 
 def built(service: StageName, values: Mapping[str, Any]) -> Service:
-    """Return a service with these settings, not yet started; what they leave open comes from the environment."""
+    """Return a service with these settings, not yet started; what they leave open comes from the environment and its files of secrets."""
     app: Any = importlib.import_module(f"querybus_{service}.app")
     settings: Any = importlib.import_module(f"querybus_{service}.settings")
-    return app.build(settings.Settings(**values))
+    return app.build(load(settings.Settings, **values))
 
 
 def new_keys() -> dict[str, str]:

@@ -30,7 +30,9 @@ class ServiceSettings(BaseSettings):
     http_port: int = Field(default=0, ge=0, le=65_535, description="0: any free port, written to the log")
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_json: bool = Field(default=True, description="false: for people at a terminal")
-    slots: int = Field(default=16, ge=1, le=1_024, description="messages that one replica works on at once")
+    slots: int = Field(
+        default=16, ge=1, le=1_024, description="messages of each event that one replica works on at once"
+    )
     drain_seconds: float = Field(default=25.0, gt=0, description="time that running work has after SIGTERM")
     otlp_endpoint: str = Field(default="", description="where traces go; empty: nowhere")
     trace_ratio: float = Field(default=0.01, ge=0, le=1, description="share of queries that are traced")
@@ -40,7 +42,7 @@ class ServiceSettings(BaseSettings):
 SettingsT = TypeVar("SettingsT", bound=ServiceSettings)
 
 
-def load(settings: type[SettingsT]) -> SettingsT:
-    """Return the settings of this process; raises pydantic's ValidationError, which names each bad setting."""
+def load(settings: type[SettingsT], **given: Any) -> SettingsT:
+    """Return the settings of this process, `given` ones first; raises pydantic's ValidationError, which names each bad setting."""
     # pydantic-settings takes it at construction, but the class's generated signature does not show it.
-    return cast("Any", settings)(_secrets_dir=os.environ.get("QUERYBUS_SECRETS_DIR"))
+    return cast("Any", settings)(_secrets_dir=os.environ.get("QUERYBUS_SECRETS_DIR"), **given)

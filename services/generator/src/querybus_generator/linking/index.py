@@ -142,7 +142,7 @@ class LinkIndex:
         self._links: dict[tuple[str, int, float], Link] = {}
         self._tokens: dict[int, int] = {}
         self._tokens_whole = sum(map(_token_share, catalog.tables))
-        # A question is linked for its prompt, and again for the doubts about what the model wrote (docs/adr/0014).
+        # A question is linked for its prompt, and again for the doubts about what the model wrote (docs/speed.md).
         self._scored = lru_cache(SCORED_KEPT_MAX)(self._score)
         self._join()
 
