@@ -13,17 +13,16 @@ import os
 import re
 import sqlite3
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import permutations
 from pathlib import Path
-from statistics import quantiles
 from typing import Any
 
 from benchmarks import dbt_requests
+from benchmarks.compile_speed import DEFINITIONS, speed
 from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure
 from querybus.core.policy import ConnectionPolicy
@@ -44,15 +43,15 @@ from querybus_semantic.checks.probes import (
 from querybus_semantic.compiling.compile import Compiled, compile_request
 from querybus_semantic.formats.document import Report
 from querybus_semantic.formats.files import Format, read_layers
-from querybus_semantic.layer.definitions import Dataset, Field, Layer, Metric, Relation
+from querybus_semantic.layer.definitions import Layer
 from querybus_semantic.layer.request import Asker, Dimension, Filter, Op, Request, request_of
 from querybus_translator.definitions.answer import Defined, NotByDefinition, answer_question
 
 ASKER = Asker(date(2025, 9, 10), "ann")
 ROOT = Path(__file__).resolve().parents[1]
 FORMATS: tuple[Format, ...] = ("ossie", "dbt", "snowflake", "cube")
-DEFINITIONS = 500
-COMPILES = 2_000
+RIGHT_SHARE_MIN = 0.95
+COMPILE_P99_MS_MAX = 10
 SOME = re.compile(r"^some ([\w.]+) = '(.*)'$")
 POLICY = ConnectionPolicy(rows_max=100_000)
 Json = Mapping[str, Any]
@@ -160,12 +159,18 @@ def judged(place: Place, request: Request, item: Json, row: Row) -> bool:
     return right
 
 
-def structured(item: Json) -> Request:
-    """Return a request of the fan-out corpus."""
+def structured(item: Json, own: Layer, layer: Layer) -> Request:
+    """Return a request of the fan-out corpus, which names ways by the Ossie file's relations (`own`), for any format's layer."""
+
+    def called(via: Sequence[str]) -> list[str]:
+        meant = [next((one for one in own.relations if name in {one.name, one.role}), None) for name in via]
+        ends = [(one.many, one.one, one.many_columns) for one in meant if one is not None]
+        names = [one.name for end in ends for one in layer.relations if (one.many, one.one, one.many_columns) == end]
+        return names if len(names) == len(via) else list(via)
 
     def role(name: str) -> tuple[str, list[str]]:
         via, _, plain = name.rpartition(":")
-        return plain, [via] if via else []
+        return plain, called([via] if via else [])
 
     filters: list[Json] = []
     for one in item["filters"]:
@@ -181,7 +186,7 @@ def structured(item: Json) -> Request:
             }
         )
     groups = [
-        one | {"via": [one["via"]] if isinstance(one.get("via"), str) else one.get("via", [])}
+        one | {"via": called([one["via"]] if isinstance(one.get("via"), str) else one.get("via", []))}
         for one in item["group_by"]
     ]
     query = MetricsQuery.model_validate(
@@ -228,13 +233,21 @@ def is_lost(item: Json, losses: Sequence[str]) -> bool:
     return about_metric or about_shape
 
 
+def contradicts_data(place: Place) -> bool:
+    """Whether the check of a layer reports a table or a column that the database does not have."""
+    return any("could not be run: no such" in found.detail for found in place.findings)
+
+
 def fan_out(data: Path) -> Iterator[Row]:
     items = lines(data / "fanout" / "requests.jsonl")
+    own: dict[str, Layer] = {}
     for format_ in FORMATS:
         row = Row(f"fan-out, {format_}")
         places: dict[str, Place] = {}
         for item in items:
             folder = data / "fanout" / item["schema"]
+            if item["schema"] not in own:
+                own[item["schema"]] = read_layers([(folder / "layer.ossie.yaml").read_text()], "ossie", "")[0][0]
             place = places.setdefault(
                 item["schema"], opened(folder / "data.sqlite", [folder / f"layer.{format_}.yaml"], format_)
             )
@@ -246,9 +259,10 @@ def fan_out(data: Path) -> Iterator[Row]:
                 row.right += values >= set(item["options"])
                 continue
             losses = json.loads((folder / "losses.json").read_text())[format_]
-            if judged(place, structured(item), item, row):
+            refused = row.refused_by_guard
+            if judged(place, structured(item, own[item["schema"]], place.layer), item, row):
                 row.right += 1
-            elif is_lost(item, losses):
+            elif is_lost(item, losses) or (row.refused_by_guard > refused and contradicts_data(place)):
                 row.lost_in_format += 1
                 row.wrong.pop()
         yield row
@@ -403,52 +417,6 @@ def _asked_in_words(item: Json, question: str, place: Place, row: Row) -> None:
             row.wrong.append(f"{item.get('id', '')}: {question}: {str(rows)[:120]}")
 
 
-def large_layer() -> Layer:
-    """Return a layer of DEFINITIONS metrics over 20 facts that share ten dimension tables."""
-    datasets: dict[str, Dataset] = {}
-    relations: list[Relation] = []
-    metrics: dict[str, Metric] = {}
-    for number in range(10):
-        fields = {name: Field(name, name) for name in ("id", "name", "kind")}
-        datasets[f"d{number}"] = Dataset(f"d{number}", f"d{number}", ("id",), fields=fields)
-    for number in range(20):
-        fields = {
-            name: Field(name, name, is_time=name == "day")
-            for name in ("id", "day", *(f"v{place}" for place in range(25)))
-        }
-        datasets[f"f{number}"] = Dataset(f"f{number}", f"f{number}", ("id",), fields=fields)
-        relations += [
-            Relation(f"r{number}_{other}", f"f{number}", f"d{other}", (f"d{other}_id",), ("id",)) for other in range(10)
-        ]
-        for place in range(DEFINITIONS // 20):
-            metrics[f"m{number}_{place}"] = Metric(f"m{number}_{place}", f"SUM(f{number}.v{place})")
-    return Layer("large", datasets, tuple(relations), metrics)
-
-
-def speed() -> tuple[float, float]:
-    """Return the median and p99 of compiling one request over a large layer, in milliseconds."""
-    layer = large_layer()
-    taken: list[float] = []
-    for number in range(COMPILES):
-        metrics = tuple(f"m{(number + step) % 20}_{(number * 7 + step) % 25}" for step in range(1 + number % 3))
-        request = request_of(
-            MetricsQuery.model_validate(
-                {
-                    "metrics": metrics,
-                    "group_by": [{"field": f"d{number % 10}.kind"}, {"field": "default", "grain": "month"}],
-                    "filters": [{"field": f"d{(number + 1) % 10}.name", "value": "x"}],
-                    "period": {"from": "2025-01-01", "until": "2026-01-01"},
-                }
-            )
-        )
-        begun = time.perf_counter()
-        compiled = compile_request(layer, request, Dialect.POSTGRESQL)
-        taken.append((time.perf_counter() - begun) * 1_000)
-        assert isinstance(compiled, Compiled), compiled
-    percentiles = quantiles(taken, n=100)
-    return percentiles[49], percentiles[98]
-
-
 def main() -> int:
     default = Path(os.environ.get("QUERYBUS_DATA", ROOT.parent / "shared" / "data")) / "semantic"
     parser = argparse.ArgumentParser(description=__doc__)
@@ -476,10 +444,14 @@ def main() -> int:
         for line in row.wrong:
             print(f"    {line}")
     median, p99 = speed()
-    print(f"compile over {DEFINITIONS} definitions: p50 {median:.2f} ms, p99 {p99:.2f} ms (required: 10)")
+    print(
+        f"compile over {DEFINITIONS} definitions: p50 {median:.2f} ms, p99 {p99:.2f} ms (required: {COMPILE_P99_MS_MAX})"
+    )
     asked = sum(row.asked - row.lost_in_format for row in rows)
     right = sum(row.right for row in rows)
-    print(f"right of what the formats can say: {right}/{asked}, {right / asked:.1%} (required: 95 %)")
+    print(
+        f"right of what the formats can say: {right}/{asked}, {right / asked:.1%} (required: {RIGHT_SHARE_MIN:.0%}), wrong without saying so: {sum(len(row.wrong) for row in rows)} (required: 0)"
+    )
     result = {
         "rows": [
             {"name": row.name, "asked": row.asked, "right": row.right, "lost": row.lost_in_format}
@@ -489,7 +461,8 @@ def main() -> int:
     target = ROOT / "build" / "bench" / "semantic.json"
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(json.dumps(result | {"compile_p50_ms": median, "compile_p99_ms": p99}, indent=1))
-    return 0
+    is_met = not any(row.wrong for row in rows) and right >= RIGHT_SHARE_MIN * asked and p99 < COMPILE_P99_MS_MAX
+    return 0 if is_met else 1
 
 
 if __name__ == "__main__":

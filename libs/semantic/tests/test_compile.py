@@ -15,6 +15,7 @@ from querybus.core.policy import ConnectionPolicy, Reader
 from querybus.core.requests.metrics_query import MetricsQuery
 from querybus.sql.check import Checked, check
 from querybus_semantic.compiling.compile import Compiled, compile_request
+from querybus_semantic.compiling.notes import Note, NoteKind
 from querybus_semantic.formats.ossie import read_ossie
 from querybus_semantic.formats.ossie_writer import document_of
 from querybus_semantic.layer.definitions import (
@@ -23,6 +24,7 @@ from querybus_semantic.layer.definitions import (
     Cumulative,
     Dataset,
     Field,
+    Grain,
     Input,
     Layer,
     Metric,
@@ -77,7 +79,7 @@ def test_a_bridge_counts_a_row_once_in_each_group_and_says_so() -> None:
     compiled = compile_request(SHOP, Request(("customer_count",), (Dimension("clubs.club"),)), Dialect.SQLITE)
     assert isinstance(compiled, Compiled)
     assert sorted(shop_rows().execute(compiled.sql).fetchall()) == [("chess", 1), ("golf", 2)]
-    assert "groups overlap" in compiled.notes[0]
+    assert compiled.notes == (Note(NoteKind.ONCE_PER_GROUP, ("customers",)),)
 
 
 def test_without_a_rule_a_sum_across_a_bridge_is_refused_and_a_count_is_not() -> None:
@@ -435,3 +437,32 @@ def test_a_day_so_long_ago_is_written_as_each_engine_moves_dates(dialect: Dialec
     checked = check(compiled.sql, dialect=dialect, catalog=catalog, policy=ConnectionPolicy(), row_limit=10)
     assert isinstance(checked, Checked), checked
     assert "2025-03-01" in compiled.sql
+
+
+def test_a_way_that_no_relation_is_called_after_is_refused_with_the_ways_there_are() -> None:
+    refusal = refused(Request(("revenue",), (replace(REGION, via=("by_worker",)),)))
+    assert refusal.code is Code.NO_PATH
+    assert refusal.options == ("line_order > order_customer",)
+    assert "leads over by_worker; there is: line_order > order_customer" in refusal.detail
+
+
+def test_a_group_without_rows_of_a_count_shows_zero_or_nothing_as_the_layer_says() -> None:
+    layer = replace(SHOP, metrics={**SHOP.metrics, "orders": Metric("orders", "COUNT(orders.id)")})
+    by_month = Request(("refunded", "orders"), (Dimension("default", Grain.MONTH),))
+    assert ("2025-05-01", 3, 0) in rows(by_month, layer)
+    assert ("2025-05-01", 3, None) in rows(by_month, replace(layer, zero_counts=False))
+
+
+def test_cut_groups_of_a_period_are_noted_but_not_the_one_that_still_runs() -> None:
+    month = Dimension("default", Grain.MONTH)
+    cut = Request(("freight",), (month,), period=Period("default", date(2025, 1, 15), date(2025, 3, 10)))
+
+    def noted(request: Request, today: date) -> tuple[Note, ...]:
+        compiled = compile_request(SHOP, request, Dialect.SQLITE, Asker(today, "ann"))
+        assert isinstance(compiled, Compiled)
+        return compiled.notes
+
+    first = Note(NoteKind.FIRST_IS_CUT, ("month",), date(2025, 1, 15))
+    assert noted(cut, date(2025, 6, 1)) == (first, Note(NoteKind.LAST_IS_CUT, ("month",), date(2025, 3, 9)))
+    assert noted(cut, date(2025, 3, 9)) == (first,)
+    assert noted(replace(cut, period=QUARTER), date(2025, 6, 1)) == ()

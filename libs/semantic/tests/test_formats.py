@@ -198,3 +198,27 @@ def test_a_level_by_group_and_by_member_survives() -> None:
 
 def test_the_document_is_plain_yaml() -> None:
     assert yaml.safe_load(yaml.safe_dump(document_of(SHOP), allow_unicode=True)) == document_of(SHOP)
+
+
+def test_of_several_dates_the_one_that_is_called_after_the_table_is_its_own_in_formats_without_a_default() -> None:
+    def dated(table: str, *names: str) -> tuple[str, str]:
+        dates = "".join(f"    - {{name: {name}, expr: {name}, data_type: DATE}}\n" for name in names)
+        file = f"name: x\ntables:\n- name: {table}\n  time_dimensions:\n{dates}"
+        (layer, report), *_ = read_layers([file], "snowflake", "x")
+        return layer.datasets[table].time, " ".join(one.reason for one in report.listed)
+
+    assert dated("shipments", "shipped_on", "delivered_on") == (
+        "shipped_on",
+        "names no default date; it is shipped_on, called after shipments, of shipped_on, delivered_on",
+    )
+    assert dated("fact_orders", "created_at", "order_date")[0] == "order_date"
+    assert dated("orders", "created_at", "order_updated_at")[0] == ""
+    assert "a period must say which" in dated("orders", "created_at", "paid_at")[1]
+    assert dated("orders", "paid_at") == ("paid_at", "")
+
+
+def test_a_count_is_zero_where_there_are_no_rows_except_in_a_layer_of_cube_and_ossie_keeps_which() -> None:
+    (cube, _), *_ = read_layers([CUBE], "cube", "shop")
+    assert not cube.zero_counts
+    assert not read_ossie(document_of(cube), {})[0][0].zero_counts
+    assert SHOP.zero_counts

@@ -88,6 +88,12 @@ def test_figures_groupings_and_periods_are_read_in_both_languages(
     [
         ("revenue in the second quarter of 2025", date(2025, 4, 1), date(2025, 7, 1)),
         ("revenue, January to June 2025", date(2025, 1, 1), date(2025, 7, 1)),
+        ("revenue from 15 January 2025 to 10 March 2025", date(2025, 1, 15), date(2025, 3, 11)),
+        ("revenue from 15 January to 10 March", date(2025, 1, 15), date(2025, 3, 11)),
+        ("revenue between the 5th and the 20th of May 2025", date(2025, 5, 5), date(2025, 5, 21)),
+        ("revenue, 5-20 May 2025", date(2025, 5, 5), date(2025, 5, 21)),
+        ("revenue on 3 March 2025", date(2025, 3, 3), date(2025, 3, 4)),
+        ("revenue since the 3rd of March", date(2025, 3, 3), None),
         ("revenue December 2024 to February 2025", date(2024, 12, 1), date(2025, 3, 1)),
         ("revenue last month", date(2025, 5, 1), date(2025, 6, 1)),
         ("revenue in 2025-03", date(2025, 3, 1), date(2025, 4, 1)),
@@ -278,3 +284,32 @@ def test_one_chinese_word_may_stand_for_a_name_of_two_english_ones() -> None:
     found = read_request("按area的销量", layer, TODAY)
     assert isinstance(found, Asked), found
     assert found.request.metrics == ("sales_volume",)
+
+
+@pytest.mark.parametrize(
+    ("question", "language", "said"),
+    [
+        (
+            "number of customers by club",
+            "en",
+            "One customer can count in several groups: they do not add up to the total.",
+        ),
+        ("按club的customer数量", "zh", "同一customers可能计入多个分组，各组之和不等于总数。"),
+        (
+            "freight by month from 15 January 2025 to 10 March 2025",
+            "en",
+            "The first month counts only from 15 January 2025 on.",
+        ),
+        (
+            "freight by month from 15 January 2025 to 10 March 2025",
+            "en",
+            "The last month counts only up to 10 March 2025.",
+        ),
+    ],
+)
+def test_what_numbers_would_be_misread_without_stands_behind_the_reading(
+    question: str, language: Language, said: str
+) -> None:
+    found = answer_question(question, (), shop(), ASKER, language)
+    assert isinstance(found, ByDefinition), found
+    assert said in found.reading

@@ -20,6 +20,7 @@ from querybus_semantic.compiling.conditions import (
 from querybus_semantic.compiling.dates import literal, moved, shifted, start_of, starts_between, truncated
 from querybus_semantic.compiling.joins import Joins, source_of
 from querybus_semantic.compiling.leaves import Leaf, field_named
+from querybus_semantic.compiling.notes import Note, NoteKind
 from querybus_semantic.layer.definitions import GRAIN_ORDER, Cumulative, Dataset, Grain, Type
 from querybus_semantic.layer.refusal import Code, RefusedError
 from querybus_semantic.layer.request import OWN_DATE, Dimension, Op
@@ -41,7 +42,7 @@ class Branch:
     leaves: list[int]
     total: bool = False
     shows: bool = True
-    notes: list[str] = field(default_factory=list[str])
+    notes: list[Note] = field(default_factory=list[Note])
 
 
 def branches_of(context: Context, leaves: Sequence[Leaf]) -> list[Branch]:
@@ -70,9 +71,9 @@ def _is_same_once(leaf: Leaf) -> bool:
 def _branch(context: Context, group: list[Numbered]) -> Branch:
     leaf = group[0][1]
     if leaf.conversion is not None:
-        query, notes = _converted(context, leaf, group), list[str]()
+        query, notes = _converted(context, leaf, group), list[Note]()
     elif leaf.cumulative is not None:
-        query, notes = _running(context, leaf, leaf.cumulative, group), list[str]()
+        query, notes = _running(context, leaf, leaf.cumulative, group), list[Note]()
     else:
         query, notes = _plain(context, leaf, group)
     return Branch(query, [number for number, _ in group], total=leaf.total, shows=not leaf.offsets, notes=notes)
@@ -147,7 +148,7 @@ def _grouped(query: exp.Select, groups: Sequence[exp.Expr]) -> exp.Select:
     return query.group_by(*[group.copy() for group in groups], copy=False) if groups else query
 
 
-def _plain(context: Context, leaf: Leaf, group: list[Numbered]) -> tuple[exp.Select, list[str]]:
+def _plain(context: Context, leaf: Leaf, group: list[Numbered]) -> tuple[exp.Select, list[Note]]:
     joins = Joins(context.layer, context.dialect, leaf.home, leaf.within, untaught=_is_same_once(leaf))
     groups = [dimension(context, leaf, joins, item) for item in dimensions_of(context, leaf)]
     where = [*conditions_of(context, leaf, joins), *period_conditions(context, leaf, joins)]
@@ -169,7 +170,7 @@ def _once_per_group(
     groups: list[exp.Expr],
     where: list[exp.Expr],
     calls: list[tuple[int, exp.Expr]],
-) -> tuple[exp.Select, list[str]]:
+) -> tuple[exp.Select, list[Note]]:
     home = context.layer.dataset(leaf.home)
     if home is None or not home.keys:
         raise RefusedError(
@@ -187,8 +188,7 @@ def _once_per_group(
     inner = joins.select().select(*_groups(groups), *columns.aliased(), copy=False).distinct(copy=False)
     inner = inner.where(*where, copy=False) if where else inner
     query = exp.select(*_named_groups(len(groups)), *outer).from_(_inner(inner), copy=False)
-    said = f"A row of {leaf.home} counts once in each group that it belongs to: groups overlap and do not add up to the total."
-    notes = [said] if groups and weight is None else []
+    notes = [Note(NoteKind.ONCE_PER_GROUP, (leaf.home,))] if groups and weight is None else []
     return _grouped(query, _named_groups(len(groups))), notes
 
 

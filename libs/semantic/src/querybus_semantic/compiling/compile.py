@@ -21,6 +21,7 @@ from querybus_semantic.compiling.dates import literal, starts_between
 from querybus_semantic.compiling.engines import finished
 from querybus_semantic.compiling.joins import name_of
 from querybus_semantic.compiling.leaves import Leaf, Leaves, field_named, formula_of
+from querybus_semantic.compiling.notes import Note, NoteKind, cut_groups
 from querybus_semantic.compiling.paths import path_between
 from querybus_semantic.layer.definitions import Grain, Layer, Type
 from querybus_semantic.layer.refusal import Code, Refusal, RefusedError
@@ -57,7 +58,7 @@ class Compiled:
 
     sql: str
     outputs: tuple[Output, ...]
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
     version: str
 
 
@@ -77,7 +78,7 @@ def _compiled(context: Context, asker: Asker | None) -> Compiled:
     _within_limits(request)
     outputs = [_dimension_output(item) for item in request.dimensions]
     if not request.metrics:
-        query, notes = _distinct(context, outputs), list[str]()
+        query, notes = _distinct(context, outputs)
     else:
         leaves = Leaves(layer)
         formulas = {name: _formula(layer, name, leaves) for name in request.metrics}
@@ -91,9 +92,8 @@ def _compiled(context: Context, asker: Asker | None) -> Compiled:
         notes = list(dict.fromkeys(note for branch in branches for note in branch.notes))
         query = _combined(context, branches, leaves.found, formulas, wanted, outputs)
         if len({leaf.time for leaf in leaves.found if leaf.time}) > 1 and _by_own_date(request):
-            notes.append(
-                "Each figure is dated by its own date: " + ", ".join(sorted({leaf.time for leaf in leaves.found})) + "."
-            )
+            notes.append(Note(NoteKind.OWN_DATES, tuple(sorted({leaf.time for leaf in leaves.found if leaf.time}))))
+        notes += cut_groups(request, layer.calendar, asker)
     shown = [output for output in outputs if not output.hidden]
     query = _ordered(query, request, shown)
     tree = _filled_in(finished(query, context.dialect), asker, context.dialect)
@@ -151,7 +151,7 @@ def _dimension_output(item: Dimension) -> Output:
     return Output(name=name, field=item.field, grain=item.grain, hidden=item.hidden, via=item.via)
 
 
-def _distinct(context: Context, outputs: Sequence[Output]) -> exp.Select:
+def _distinct(context: Context, outputs: Sequence[Output]) -> tuple[exp.Select, list[Note]]:
     """Return the values of dimensions alone, from the dataset that reaches them all over the fewest relations."""
     layer, request = context.layer, context.request
     wanted = [field_named(layer, item.field)[0] for item in request.dimensions if item.field != OWN_DATE]
@@ -183,11 +183,12 @@ def _distinct(context: Context, outputs: Sequence[Output]) -> exp.Select:
     home = (own or fewest)[0]
     leaf = Leaf(exp.Count(this=exp.Star()), home, "")
     plain = _branch_of(context, leaf)
-    return plain.select(
+    query = plain.select(
         *[exp.alias_(exp.column(f"g{place}"), name_of(output.name)) for place, output in enumerate(outputs)],
         append=False,
         copy=False,
     )
+    return query, [Note(NoteKind.OCCUR_TOGETHER, (home,))] if len(set(wanted)) > 1 else []
 
 
 def _branch_of(context: Context, leaf: Leaf) -> exp.Select:
@@ -220,7 +221,7 @@ def _combined(
         query = query.with_(exp.to_identifier("steps"), as_=steps, copy=False)
         union = exp.union(union, _steps(branches, leaves, place, count, context.dialect), distinct=False, copy=False)
     query = query.with_(exp.to_identifier("u"), as_=union, copy=False)
-    query = query.with_(exp.to_identifier("c"), as_=_collected(parts, leaves, count), copy=False)
+    query = query.with_(exp.to_identifier("c"), as_=_collected(context, parts, leaves, count), copy=False)
     for place, output in enumerate(outputs[:count]):
         if output.hidden:
             continue
@@ -245,13 +246,14 @@ def _combined(
     return query
 
 
-def _collected(parts: list[Branch], leaves: Sequence[Leaf], count: int) -> exp.Select:
+def _collected(context: Context, parts: list[Branch], leaves: Sequence[Leaf], count: int) -> exp.Select:
     """Return one row for each group of the union; a group that only an earlier period has is not shown."""
+    zero_counts = context.layer.zero_counts or context.request.fill
     collected = exp.select(*[exp.column(f"g{place}") for place in range(count)])
     for branch in parts:
         for number in branch.leaves:
             merged: exp.Expr = exp.Max(this=exp.column(f"m{number}"))
-            if leaves[number].is_count and leaves[number].cumulative is None:
+            if zero_counts and leaves[number].is_count and leaves[number].cumulative is None:
                 merged = exp.Coalesce(this=merged, expressions=[exp.Literal.number(0)])
             collected = collected.select(exp.alias_(merged, f"m{number}"), copy=False)
     collected = collected.from_(_table("u"), copy=False)

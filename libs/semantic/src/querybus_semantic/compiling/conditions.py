@@ -164,7 +164,7 @@ def _on_many_side(context: Context, joins: Joins, home: str, item: Filter) -> ex
         return compared(joins.column(dataset, name, item.via), op, item.values, field, context.dialect)
     found = many_side_path(layer, home, dataset, item.via)
     if found is None:
-        raise why_no_path(layer, home, dataset)
+        raise why_no_path(layer, home, dataset, item.via)
     before, back = found
     relation = back[0].relation
     inner = Joins(layer, context.dialect, relation.many, prefix="x_")

@@ -177,7 +177,7 @@ class Joins:
             if path is None:
                 path = bridged_path(self._layer, self._home, dataset, taken, untaught=self._untaught)
                 if path is None:
-                    raise why_no_path(self._layer, self._home, dataset)
+                    raise why_no_path(self._layer, self._home, dataset, taken)
             self._renamed(result, dataset, self._join(path), way)
         return result
 

@@ -257,8 +257,13 @@ def _reaches_many(layer: Layer, start: str, target: str) -> bool:
         return True
 
 
-def why_no_path(layer: Layer, start: str, target: str) -> RefusedError:
-    """Return the refusal for a dimension or filter that cannot be reached without multiplying rows."""
+def why_no_path(layer: Layer, start: str, target: str, via: tuple[str, ...] = ()) -> RefusedError:
+    """Return the refusal for a dimension or filter that cannot be reached without multiplying rows, or not in that way."""
+    others = [path for path in safe_paths(layer, start, target) if path]
+    if via and others:
+        options = _distinguished(others)
+        detail = f"No way from {start} to {target} leads over {', '.join(via)}; there is: {'; '.join(options)}."
+        return RefusedError(Code.NO_PATH, detail, target, options)
     for relation in layer.relations:
         kind = cardinality(layer, relation)
         if kind in {Cardinality.UNKNOWN, Cardinality.N_TO_M} and (

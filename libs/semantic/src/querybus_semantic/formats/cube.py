@@ -10,6 +10,7 @@ from typing import Any, Final
 from sqlglot import exp
 
 from querybus_semantic.compiling.expressions import aggregates, is_windowed, parse
+from querybus_semantic.formats.default_date import default_date
 from querybus_semantic.formats.document import BadFileError, Document, Report, items, mapping, text, texts
 from querybus_semantic.formats.ossie import span_of
 from querybus_semantic.layer.definitions import (
@@ -70,6 +71,8 @@ def read_cube(documents: Sequence[tuple[Document, Mapping[str, int]]], name: str
         relations=_relations(flat, datasets, report),
         filters=_segments(flat, report),
         calendar=_calendar(flat),
+        # Cube joins the results of its cubes from outside: a group that a cube has no rows of has no count there.
+        zero_counts=False,
         instructions="\n".join(text(mapping(view.get("meta")).get("ai_context")) for view in views if view.get("meta")),
     )
     return replace(layer, metrics=_metrics(flat, datasets, report)), report
@@ -139,13 +142,12 @@ def _dataset(node: Document, report: Report) -> Dataset:
             fields[field.name] = field
             if one.get("primary_key"):
                 key.append(field.name)
-    times = [field.name for field in fields.values() if field.is_time]
     return Dataset(
         name=name,
         source=text(node.get("sql_table")) or text(node.get("sql")) or name,
         primary_key=tuple(key),
         fields=fields,
-        time=times[0] if len(times) == 1 else "",
+        time=default_date(name, fields.values(), f"cubes.{name}", report),
         words=_words(node),
     )
 

@@ -193,6 +193,7 @@ def _model(model: Document, report: Report) -> tuple[Layer, Report]:
             for node in items(extension.get("filters"))
         },
         calendar=_calendar(mapping(extension.get("calendar"))),
+        zero_counts=extension.get("zero_counts") is not False,
         verified=tuple(
             VerifiedQuery(text(one.get("name")), text(one.get("question")), text(one.get("sql")))
             for one in items(extension.get("verified"))

@@ -37,6 +37,8 @@ def document_of(layer: Layer) -> Json:
     extension: Json = {}
     if layer.calendar != Calendar():
         extension["calendar"] = _calendar(layer.calendar)
+    if not layer.zero_counts:
+        extension["zero_counts"] = False
     if layer.verified:
         extension["verified"] = [{"name": one.name, "question": one.question, "sql": one.sql} for one in layer.verified]
     if layer.filters:

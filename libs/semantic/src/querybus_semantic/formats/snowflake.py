@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final, Literal
 
 from querybus_semantic.compiling.expressions import aggregates, is_windowed, parse
+from querybus_semantic.formats.default_date import default_date
 from querybus_semantic.formats.document import BadFileError, Document, Report, items, mapping, text, texts
 from querybus_semantic.layer.definitions import (
     Dataset,
@@ -133,14 +134,13 @@ def _dataset(node: Document, report: Report) -> Dataset:
                 fields[field.name] = field
                 if one.get("unique") is True:
                     unique.append((field.name,))
-    times = [field.name for field in fields.values() if field.is_time]
     return Dataset(
         name=name,
         source=place or name,
         primary_key=texts(mapping(node.get("primary_key")).get("columns")),
         unique_keys=tuple(key for key in unique if key),
         fields=fields,
-        time=times[0] if len(times) == 1 else "",
+        time=default_date(name, fields.values(), f"tables.{name}", report),
         words=_words(node),
     )
 

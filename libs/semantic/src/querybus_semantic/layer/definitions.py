@@ -288,7 +288,10 @@ class VerifiedQuery:
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """Everything that an owner defined for one connection. Equal definitions have equal versions."""
+    """Everything that an owner defined for one connection. Equal definitions have equal versions.
+
+    `zero_counts`: where another metric has a group that a count has no rows of, the count is 0 there, else it has no value.
+    """
 
     name: str
     datasets: Mapping[str, Dataset]
@@ -296,6 +299,7 @@ class Layer:
     metrics: Mapping[str, Metric] = field(default_factory=dict[str, Metric])
     filters: Mapping[str, NamedFilter] = field(default_factory=dict[str, NamedFilter])
     calendar: Calendar = Calendar()
+    zero_counts: bool = True
     verified: tuple[VerifiedQuery, ...] = ()
     instructions: str = ""
     description: str = ""

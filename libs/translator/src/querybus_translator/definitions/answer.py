@@ -20,7 +20,7 @@ from querybus_semantic.layer.definitions import Layer, Words
 from querybus_semantic.layer.labels import label_of
 from querybus_semantic.layer.refusal import Code, Refusal
 from querybus_semantic.layer.request import Asker, Dimension, Filter, Request, Value, request_of
-from querybus_translator.definitions.describe import labels_of, reading_of, units_of
+from querybus_translator.definitions.describe import labels_of, noted, reading_of, units_of
 from querybus_translator.definitions.naming.own_terms import with_own_terms
 from querybus_translator.definitions.naming.vocabulary import currency_of, is_count, word_list
 from querybus_translator.definitions.outcome import Asked, Several, Unread
@@ -52,12 +52,10 @@ class Defined:
 
 @dataclass(frozen=True, slots=True)
 class ByDefinition:
-    """SQL that was compiled, the sentence of what was read, what has to be said of it, the figures' names, and per column its
-    name for people and its unit."""
+    """SQL that was compiled, the sentences of what was read, the figures' names, and per column its name for people and its unit."""
 
     sql: str
     reading: str
-    notes: tuple[str, ...]
     metrics: tuple[str, ...]
     labels: tuple[str, ...] = ()
     units: tuple[str, ...] = ()
@@ -282,8 +280,7 @@ def _compiled(
     if isinstance(compiled, Compiled):
         return ByDefinition(
             compiled.sql,
-            reading_of(layer, request, language, defined.flags),
-            compiled.notes,
+            reading_of(layer, request, language, defined.flags) + noted(layer, compiled.notes, language),
             request.metrics,
             labels_of(layer, compiled.outputs, language),
             units_of(layer, compiled.outputs),

@@ -13,6 +13,7 @@ from querybus.text.readable_name import spoken_name
 from querybus.text.words import singular
 from querybus_semantic.compiling.compile import Output
 from querybus_semantic.compiling.leaves import field_named
+from querybus_semantic.compiling.notes import Note, NoteKind
 from querybus_semantic.layer.definitions import Layer, Metric, Words
 from querybus_semantic.layer.labels import label_of
 from querybus_semantic.layer.refusal import RefusedError
@@ -47,6 +48,37 @@ def reading_of(layer: Layer, request: Request, language: Language, flags: Mappin
     meanings = list(_meanings(layer, request, language))
     end = "." if is_english else "。"
     return sentence[:1].upper() + sentence[1:] + end + "".join(f" {one}{end}" for one in meanings)
+
+
+def noted(layer: Layer, notes: Sequence[Note], language: Language) -> str:
+    """Return what has to be said of an answer's numbers, a sentence each; empty for nothing."""
+    found: list[str] = []
+    for note in notes:
+        day = _day(note.day, language) if note.day is not None else ""
+        if note.kind in {NoteKind.FIRST_IS_CUT, NoteKind.LAST_IS_CUT}:
+            about = note.about[0].replace("_", " ") if language == "en" else _GRAINS_ZH[note.about[0]]
+        elif note.kind is NoteKind.OWN_DATES:
+            about = (", " if language == "en" else "、").join(_field(layer, name, language) for name in note.about)
+        else:
+            dataset = layer.dataset(note.about[0])
+            said = label_of(note.about[0], dataset.words if dataset is not None else Words(), language)
+            about = singular(said) if language == "en" and note.kind is NoteKind.ONCE_PER_GROUP else said
+        found.append(_NOTED[note.kind, language].format(about=about, day=day))
+    return "".join(f" {sentence}" for sentence in found)
+
+
+_NOTED: Final[Mapping[tuple[NoteKind, Language], str]] = {
+    (NoteKind.ONCE_PER_GROUP, "en"): "One {about} can count in several groups: they do not add up to the total.",
+    (NoteKind.ONCE_PER_GROUP, "zh"): "同一{about}可能计入多个分组，各组之和不等于总数。",
+    (NoteKind.OWN_DATES, "en"): "Each figure goes by its own date: {about}.",
+    (NoteKind.OWN_DATES, "zh"): "每个数字按各自的日期统计：{about}。",
+    (NoteKind.OCCUR_TOGETHER, "en"): "Only combinations that occur in {about}.",
+    (NoteKind.OCCUR_TOGETHER, "zh"): "只列出{about}中出现的组合。",
+    (NoteKind.FIRST_IS_CUT, "en"): "The first {about} counts only from {day} on.",
+    (NoteKind.FIRST_IS_CUT, "zh"): "首{about}只从{day}算起。",
+    (NoteKind.LAST_IS_CUT, "en"): "The last {about} counts only up to {day}.",
+    (NoteKind.LAST_IS_CUT, "zh"): "末{about}只算到{day}。",
+}
 
 
 def _order(request: Request, language: Language) -> Iterator[str]:

@@ -80,4 +80,4 @@ def _drafted(subject: Subject, found: ByDefinition) -> Envelope[Drafted]:
         units=found.units,
     )
     draft = Draft(sql=found.sql, dialect=catalog.dialect, origin=Origin.BUILTIN)
-    return drafted_envelope(subject, draft, analysis, found.notes)
+    return drafted_envelope(subject, draft, analysis)

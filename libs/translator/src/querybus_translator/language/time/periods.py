@@ -7,6 +7,7 @@ from Monday, no time of day.
 from __future__ import annotations
 
 import calendar
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -33,6 +34,7 @@ def read_period(tokens: Sequence[Token], start: int, today: date) -> tuple[int, 
     """Return the longest period whose words begin at `start`, with the place after them, or None."""
     for read in (
         _dated,
+        _days_first,
         _half,
         _rolling,
         _relative,
@@ -217,6 +219,46 @@ def _named_month(tokens: Sequence[Token], start: int, today: date) -> tuple[int,
         year = _as_year(shared) if shared is not None else None
         return start + 1, _of_month(year or _last_year_with(month, today), month)
     return None
+
+
+def _days_first(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Period] | None:
+    """ "15 January 2025", "on the 3rd of May", "from 15 to 20 January 2025": days stand before their month."""
+    place = start + (tokens[start].norm in {"from", "between"})
+    first, place = _day_number(tokens, place)
+    if first is None or place >= len(tokens):
+        return None
+    last: int | None = first
+    if tokens[place].norm in {"to", "-", "–", "and", "until", "through"}:
+        last, place = _day_number(tokens, place + 1)
+    if last is None or (last == first and tokens[start].norm in {"from", "between"}):
+        return None
+    place += place < len(tokens) and tokens[place].norm == "of"
+    month = times().months.get(tokens[place].norm) if place < len(tokens) and tokens[place].text[:1].isupper() else None
+    if month is None:
+        return None
+    behind = place + 2 if place + 1 < len(tokens) and tokens[place + 1].norm == "," else place + 1
+    year = _as_year(tokens[behind]) if behind < len(tokens) else None
+    if year is not None:
+        place = behind
+    elif start and tokens[start - 1].norm in _BEFORE_DAY:
+        year = _year_beside(tokens, place) or _last_year_with(month, today)
+    else:
+        year = _year_beside(tokens, place)
+    days = [_day(place + 1, year, month, day) for day in (first, last)] if year is not None else []
+    opened, closed = days if len(days) > 1 else (None, None)
+    if opened is None or closed is None or opened[1].start > closed[1].start:
+        return None
+    return place + 1, Period(opened[1].start, closed[1].end)
+
+
+def _day_number(tokens: Sequence[Token], place: int) -> tuple[int | None, int]:
+    """Return the day of a month that is written at a place, with "the" or as 3rd, and the place behind it."""
+    place += place < len(tokens) and tokens[place].norm == "the"
+    found = _DAY_NUMBER.fullmatch(tokens[place].norm) if place < len(tokens) else None
+    return (int(found.group(1)) if found is not None else None), place + 1
+
+
+_DAY_NUMBER: Final = re.compile(r"([12]?\d|3[01])(?:st|nd|rd|th)?")
 
 
 def _day(end: int, year: int, month: int, day: int) -> tuple[int, Period] | None:
