@@ -23,6 +23,7 @@ from typing import Any
 
 from benchmarks import dbt_requests
 from benchmarks.compile_speed import DEFINITIONS, speed
+from benchmarks.format_fates import fates
 from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure
 from querybus.core.policy import ConnectionPolicy
@@ -443,6 +444,13 @@ def main() -> int:
         print(f"{row.name:<22}{row.asked:>7}{row.right:>7}{row.lost_in_format:>16}{len(row.wrong):>7}")
         for line in row.wrong:
             print(f"    {line}")
+    ended = list(fates(options.data / "formats"))
+    missed = [line for fate in ended for line in fate.wrong]
+    print(
+        f"parts of four formats: {sum(fate.asked for fate in ended)}, with another fate than they must have: {len(missed)}"
+    )
+    for line in missed:
+        print(f"    {line}")
     median, p99 = speed()
     print(
         f"compile over {DEFINITIONS} definitions: p50 {median:.2f} ms, p99 {p99:.2f} ms (required: {COMPILE_P99_MS_MAX})"

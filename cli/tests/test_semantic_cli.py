@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from typer.testing import CliRunner, Result
 
 from querybus_cli.app import app
 from querybus_semantic.formats.ossie_writer import document_of
+from querybus_semantic.layer.definitions import VerifiedQuery
 from tests.support.semantic_shop import SHOP, shop_rows
 
 pytestmark = pytest.mark.process
@@ -92,3 +94,61 @@ def test_what_cannot_be_done_says_why(
     ran = semantic(*words)
     assert ran.exit_code != 0
     assert said in ran.output + str(ran.exception)
+
+
+def with_examples(shop: Path, name: str, *, freight: str = "SUM(orders.freight)", sql: str) -> Path:
+    """Write the shop's layer with one verified question."""
+    layer = replace(SHOP, verified=(VerifiedQuery("by region", "freight by region", sql),))
+    file = shop / name
+    file.write_text(yaml.safe_dump(document_of(layer), allow_unicode=True).replace("SUM(orders.freight)", freight))
+    return file
+
+
+REGIONS = (
+    "SELECT SUM(o.freight), c.region FROM orders o LEFT JOIN customers c ON c.id = o.customer_id GROUP BY c.region"
+)
+
+
+def test_a_check_finds_the_verified_question_that_the_definitions_answer_otherwise(shop: Path) -> None:
+    database = shop / "shop.sqlite"
+    agreeing = with_examples(shop, "agreeing.yaml", sql=REGIONS)
+    assert semantic("check", agreeing, "--database", database).exit_code == 0
+    ran = semantic("check", with_examples(shop, "other.yaml", sql="SELECT 3"), "--database", database)
+    assert ran.exit_code == 1
+    assert "verified question by region: By the definitions it is 3 rows" in ran.output
+    ran = semantic("check", with_examples(shop, "broken.yaml", sql="SELECT x FROM y"), "--database", database)
+    assert "verified question by region: It could not be run" in ran.output
+
+
+def test_a_diff_names_the_verified_questions_whose_answers_change(shop: Path) -> None:
+    before = with_examples(shop, "before.yaml", sql=REGIONS)
+    after = with_examples(shop, "after.yaml", sql=REGIONS, freight="MIN(orders.freight)")
+    ran = semantic("diff", before, after, "--database", shop / "shop.sqlite")
+    assert "freight by region: 3 rows, the first" in ran.output
+    assert "answers to 1 verified questions change" in ran.output
+
+
+def test_a_draft_takes_figures_with_their_conditions_from_verified_questions(shop: Path) -> None:
+    pairs = {
+        "connection": "shop",
+        "pairs": [
+            {
+                "question": "how much freight over 5?",
+                "sql": "SELECT SUM(freight) AS heavy FROM orders WHERE freight > 5",
+            },
+            {"question": "freight in May", "sql": "SELECT SUM(freight) FROM orders WHERE day >= '2025-05-01'"},
+            {
+                "question": "joined",
+                "sql": "SELECT SUM(o.freight) AS twice FROM orders o JOIN lines l ON l.order_id = o.id",
+            },
+        ],
+    }
+    (shop / "pairs.yaml").write_text(yaml.safe_dump(pairs))
+    ran = semantic("draft", "--database", shop / "shop.sqlite", "--pairs", shop / "pairs.yaml")
+    assert ran.exit_code == 0, ran.output
+    metrics = {one["name"]: one for one in yaml.safe_load(ran.output)["metrics"]}
+    heavy = json.loads(metrics["heavy"]["custom_extensions"][0]["data"])
+    assert (heavy["condition"], heavy["state"]) == ("orders.freight > 5", "draft")
+    assert metrics["sum_orders_freight"]["expression"]["dialects"][0]["expression"] == "SUM(orders.freight)"
+    assert "condition" not in json.loads(metrics["sum_orders_freight"]["custom_extensions"][0]["data"])
+    assert "twice" not in metrics

@@ -63,7 +63,9 @@ def test_a_key_that_the_data_contradicts_is_an_error_with_its_values_and_closes_
 
 def test_codes_that_the_layer_does_not_list_and_versions_that_overlap_are_found() -> None:
     clubs = SHOP.datasets["clubs"]
-    listed = replace(clubs, fields={**clubs.fields, "club": replace(clubs.fields["club"], values={"chess": "Chess"})})
+    listed = replace(
+        clubs, fields={**clubs.fields, "club": replace(clubs.fields["club"], values={"chess": ("Chess",)})}
+    )
     tiers = replace(SHOP.datasets["tiers"], validity=Validity("customer_id", "since", "until"))
     opened = shop_rows()
     opened.execute("UPDATE tiers SET until = NULL")

@@ -143,7 +143,7 @@ def test_a_running_value_of_another_metric_runs_over_that_metrics_rows() -> None
     layer = replace(SHOP, metrics={**SHOP.metrics, "running": running})
     request = asked(metrics=["running"], group_by=[{"field": "default", "grain": "month"}])
     assert rows(request, layer) == [("2025-01-01", 10), ("2025-02-01", 30), ("2025-04-01", 42)]
-    assert rows(request, read_ossie(document_of(layer), {})[0][0]) == rows(request, layer)
+    assert rows(request, read_ossie(document_of(layer))[0][0]) == rows(request, layer)
 
 
 def test_the_month_before_is_by_the_calendar_and_is_read_though_it_is_not_shown() -> None:
@@ -466,3 +466,12 @@ def test_cut_groups_of_a_period_are_noted_but_not_the_one_that_still_runs() -> N
     assert noted(cut, date(2025, 6, 1)) == (first, Note(NoteKind.LAST_IS_CUT, ("month",), date(2025, 3, 9)))
     assert noted(cut, date(2025, 3, 9)) == (first,)
     assert noted(replace(cut, period=QUARTER), date(2025, 6, 1)) == ()
+
+
+def test_months_that_have_not_begun_are_not_filled_up() -> None:
+    year = Period("default", date(2025, 1, 1), date(2026, 1, 1))
+    request = Request(("orders_count",), (Dimension("default", Grain.MONTH),), period=year, fill=True)
+    compiled = compile_request(SHOP, request, Dialect.SQLITE, Asker(date(2025, 5, 20), "ann"))
+    assert isinstance(compiled, Compiled)
+    months = dict(shop_rows().execute(compiled.sql).fetchall())
+    assert months == {"2025-01-01": 1, "2025-02-01": 1, "2025-03-01": 0, "2025-04-01": 2, "2025-05-01": 0}

@@ -71,7 +71,7 @@ def layer_from(text: str, format_: Format) -> tuple[Layer, list[str]]:
 
 
 def test_a_layer_written_as_ossie_reads_back_equal_whole_and_in_pieces() -> None:
-    assert read_ossie(document_of(SHOP), {})[0][0].version == SHOP.version
+    assert read_ossie(document_of(SHOP))[0][0].version == SHOP.version
     again = layer_of(pieces_of(SHOP))
     assert again is not None
     assert again.version == SHOP.version
@@ -80,7 +80,7 @@ def test_a_layer_written_as_ossie_reads_back_equal_whole_and_in_pieces() -> None
 @pytest.mark.parametrize(("text", "format_"), [(DBT, "dbt"), (SNOWFLAKE, "snowflake"), (CUBE, "cube")])
 def test_what_other_tools_wrote_survives_our_own_round_trip(text: str, format_: Format) -> None:
     layer, _ = layer_from(text, format_)
-    assert read_ossie(document_of(layer), {})[0][0].version == layer.version
+    assert read_ossie(document_of(layer))[0][0].version == layer.version
 
 
 def test_export_names_the_metrics_that_other_tools_compute_differently() -> None:
@@ -126,11 +126,11 @@ def test_cube_filters_stay_inside_their_aggregate_and_what_only_cube_can_do_is_l
 def test_both_shapes_of_ossie_are_read_and_an_ontology_is_refused_by_kind() -> None:
     flat = document_of(SHOP)
     wrapped = {"version": "0.1.1", "dialects": ["ANSI_SQL"], "semantic_model": [flat]}
-    assert read_ossie(wrapped, {})[0][0].version == SHOP.version
+    assert read_ossie(wrapped)[0][0].version == SHOP.version
     with pytest.raises(BadFileError, match="ontology"):
-        read_ossie({"ontology": []}, {})
+        read_ossie({"ontology": []})
     with pytest.raises(BadFileError, match="both"):
-        read_ossie({"semantic_model": [flat], "datasets": []}, {})
+        read_ossie({"semantic_model": [flat], "datasets": []})
 
 
 def test_a_metric_with_a_key_that_is_not_known_is_closed_as_it_may_change_its_numbers() -> None:
@@ -142,7 +142,7 @@ def test_a_metric_with_a_key_that_is_not_known_is_closed_as_it_may_change_its_nu
             "custom_extensions": [{"vendor_name": "COMMON", "data": json.dumps({"surprise": 1})}],
         }
     ]
-    layer, report = read_ossie(document, {})[0]
+    layer, report = read_ossie(document)[0]
     assert layer.metrics == {}
     assert "surprise" in report.listed[0].reason
 
@@ -192,7 +192,7 @@ def test_approving_changes_the_state_and_keeps_who_did() -> None:
 def test_a_level_by_group_and_by_member_survives() -> None:
     assert (
         NonAdditive("stock.day", "last", ("stock.shelf",))
-        == read_ossie(document_of(SHOP), {})[0][0].metrics["last_stock"].non_additive
+        == read_ossie(document_of(SHOP))[0][0].metrics["last_stock"].non_additive
     )
 
 
@@ -220,5 +220,71 @@ def test_of_several_dates_the_one_that_is_called_after_the_table_is_its_own_in_f
 def test_a_count_is_zero_where_there_are_no_rows_except_in_a_layer_of_cube_and_ossie_keeps_which() -> None:
     (cube, _), *_ = read_layers([CUBE], "cube", "shop")
     assert not cube.zero_counts
-    assert not read_ossie(document_of(cube), {})[0][0].zero_counts
+    assert not read_ossie(document_of(cube))[0][0].zero_counts
     assert SHOP.zero_counts
+
+
+def test_every_key_that_no_reader_takes_is_listed_by_name_and_line() -> None:
+    unread = {
+        "ossie": (
+            yaml.safe_dump({**document_of(SHOP), "tone": "x"}, sort_keys=False) + "ai_model: y\n",
+            ["tone", "ai_model"],
+        ),
+        "snowflake": (
+            SNOWFLAKE.replace("data_type: DATE}", "data_type: DATE, tagged: 1}"),
+            ["tables.ORDERS.DAY.tagged"],
+        ),
+        "dbt": (
+            DBT.replace("agg: sum, expr: freight}", "agg: sum, expr: freight, rounded: 2}").replace(
+                "type: cumulative,", "type: cumulative, period: x,"
+            ),
+            ["models.orders.measures.freight_m.rounded", "metrics.freight_28.period"],
+        ),
+        "cube": (
+            CUBE.replace("{name: count, type: count}", "{name: count, type: count, strict: true}").replace(
+                "sql_table: customers", "sql_table: customers\n    ownership: x"
+            ),
+            ["cubes.orders.measures.count.strict", "cubes.customers.ownership"],
+        ),
+    }
+    formats: list[Format] = ["ossie", "snowflake", "dbt", "cube"]
+    for format_ in formats:
+        text, paths = unread[format_]
+        (_, report), *_ = read_layers([text], format_, "shop")
+        found = {one.path: one for one in report.listed if "no counterpart and no effect" in one.reason}
+        assert sorted(found) == sorted(paths), format_
+        for path, one in found.items():
+            assert path.rpartition(".")[2] in text.splitlines()[one.line - 1]
+
+
+def test_what_a_later_stage_of_cube_or_another_day_of_dbt_would_change_is_left_out_or_said() -> None:
+    cube = CUBE.replace(
+        "{name: count, type: count}",
+        "{name: count, type: count}\n"
+        '      - {name: next_year, type: number, multi_stage: true, sql: "{paid}", time_shift: [{interval: 1 year, type: next}]}\n'
+        '      - {name: fixed, type: number, multi_stage: true, sql: "{paid}", reduce_by: [place]}\n'
+        "      - {name: early, type: sum, sql: freight, rolling_window: {trailing: 7 day, offset: start}}",
+    )
+    layer, listed = layer_from(cube, "cube")
+    assert {"next_year", "fixed", "early"}.isdisjoint(layer.metrics)
+    assert all(
+        any(f"{name} " in one and "left out" in one for one in listed) for name in ("next_year", "fixed", "early")
+    )
+    assert any("freight_28" in one and "not the first" in one for one in layer_from(DBT, "dbt")[1])
+
+
+def test_a_view_of_cube_gives_names_and_says_what_else_it_does_there() -> None:
+    view = "views:\n  - {name: report, cubes: [{join_path: orders, includes: [{name: paid, alias: money_in}]}]}\n"
+    layer, listed = layer_from(CUBE + view, "cube")
+    assert layer.metrics["paid"].words.synonyms == ("money in",)
+    assert any(one.startswith("views.report") for one in listed)
+
+
+def test_a_bare_column_belongs_to_the_one_dataset_that_has_it() -> None:
+    document = document_of(SHOP)
+    bare = {"name": "m", "expression": {"dialects": [{"dialect": "ANSI_SQL", "expression": "SUM(money)"}]}}
+    both = {"name": "d", "expression": {"dialects": [{"dialect": "ANSI_SQL", "expression": "COUNT(day)"}]}}
+    layer, report = read_ossie({**document, "metrics": [bare, both]})[0]
+    assert layer.metrics["m"].dataset == "refunds"
+    assert "d" not in layer.metrics
+    assert any(one.path == "metrics.d" for one in report.listed)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 
 import pytest
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Language, Table
 from querybus_semantic.formats.entries import pieces_of
-from querybus_semantic.layer.definitions import Dataset, Field, Layer, Metric
+from querybus_semantic.layer.definitions import Dataset, Field, Layer, Metric, Type
 from querybus_semantic.layer.request import Asker, Dimension, Filter, Op, Period
 from querybus_translator.definitions.answer import (
     ByDefinition,
@@ -313,3 +314,21 @@ def test_what_numbers_would_be_misread_without_stands_behind_the_reading(
     found = answer_question(question, (), shop(), ASKER, language)
     assert isinstance(found, ByDefinition), found
     assert said in found.reading
+
+
+def test_codes_are_asked_for_and_read_back_by_what_they_mean_in_both_languages() -> None:
+    orders = SHOP.datasets["orders"]
+    kind = Field("kind", "freight", Type.INTEGER, values={"10": ("express", "加急"), "20": ("bulk", "大宗")})
+    layer = replace(SHOP, datasets={**SHOP.datasets, "orders": replace(orders, fields={**orders.fields, "kind": kind})})
+    catalog = shop().catalog
+    defined = defined_of(pieces_of(layer), catalog)
+    assert defined is not None
+    cases: tuple[tuple[str, Language, str], ...] = (
+        ("freight of express orders", "en", "Freight, kind express."),
+        ("加急的freight", "zh", "Freight，kind为加急。"),
+    )
+    for question, language, said in cases:
+        found = answer_question(question, (), defined, ASKER, language)
+        assert isinstance(found, ByDefinition), found
+        assert found.reading.startswith(said)
+        assert shop_rows().execute(found.sql).fetchall() == [(10,)]

@@ -13,8 +13,9 @@ from querybus.bus.stores.knowledge import KnowledgeStore
 from querybus.core.catalog import Catalog, ColumnKind
 from querybus.ops.clock import system_clock
 from querybus.text.knowledge import Entry, EntryKind, Knowledge
+from querybus_cli.operations.examples import changed_examples, disagreements
 from querybus_cli.operations.operator import Place
-from querybus_cli.operations.teaching import IMPORTED, BroughtIn, bring_in, stores
+from querybus_cli.operations.teaching import IMPORTED, BroughtIn, bring_in, read_document, stores
 from querybus_cli.runtime import UsageError
 from querybus_semantic.checks.binding import bound
 from querybus_semantic.checks.drafting import draft_of
@@ -120,11 +121,12 @@ def checked(layer: Layer, catalog: Catalog, rows_of: Any) -> tuple[Layer, list[F
         found = finding_of(seen, probe, rows)
         if found is not None:
             findings.append(found)
-    return measured(seen, results), findings
+    settled = measured(seen, results)
+    return settled, [*findings, *disagreements(settled, catalog, rows_of)]
 
 
 def difference(before: Layer, after: Layer, catalog: Catalog, rows_of: Any) -> list[Json]:
-    """Return whose numbers change between two layers: each metric by itself, before and after."""
+    """Return whose numbers change between two layers: each metric by itself and each verified question, before and after."""
     changes: list[Json] = []
     old, new = bound(before, catalog)[0], bound(after, catalog)[0]
     for name in dict.fromkeys((*old.metrics, *new.metrics)):
@@ -133,7 +135,7 @@ def difference(before: Layer, after: Layer, catalog: Catalog, rows_of: Any) -> l
             metric = after.metric(name) or before.metric(name)
             owner = metric.words.owner if metric is not None else ""
             changes.append({"metric": name, "before": values[0], "after": values[1], "owner": owner})
-    return changes
+    return [*changes, *changed_examples(old, new, catalog, rows_of)]
 
 
 def _value(layer: Layer, name: str, catalog: Catalog, rows_of: Any) -> object:
@@ -146,13 +148,24 @@ def _value(layer: Layer, name: str, catalog: Catalog, rows_of: Any) -> object:
     return rows[0][0] if rows else None
 
 
-def drafted(catalog: Catalog) -> Json:
-    """Return a draft from keys and names: what data settles is filled in, what only the owner settles is a draft."""
+def drafted(catalog: Catalog, pairs: Iterable[tuple[str, str]] = ()) -> Json:
+    """Return a draft from keys, names and verified questions: what data settles is filled in, what only the owner settles is a draft."""
     if not any(
         column.kind in {ColumnKind.INTEGER, ColumnKind.NUMBER} for table in catalog.tables for column in table.columns
     ):
         raise UsageError("no table has a number in it; there is nothing to draft")
-    return document_of(draft_of(catalog))
+    return document_of(draft_of(catalog, pairs))
+
+
+def pairs_in(file: Path | None) -> list[tuple[str, str]]:
+    """Return the verified questions and their SQL of a file of knowledge; UsageError where it cannot be read."""
+    if file is None:
+        return []
+    try:
+        knowledge = read_document(file.read_text(encoding="utf-8"), "drafted")
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{file.name}: {error}") from error
+    return [(entry.key, entry.text) for entry in knowledge.of(EntryKind.PAIR)]
 
 
 def as_json(findings: Iterable[Finding]) -> list[Json]:

@@ -190,10 +190,8 @@ class _Context:
         )
         # The rows were checked when the conclusion was read; checking them again costs more than wording them.
         answer = answer.model_copy(update={"rows": result.rows})
-        if self.is_business:
-            return Finished(answer=answer)
         sql = body.sql or (self.envelope.attempts[-1].sql if self.envelope.attempts else None)
-        return Finished(answer=answer, sql=sql, detail=body.detail)
+        return Finished(answer=answer) if self.is_business else Finished(answer=answer, sql=sql, detail=body.detail)
 
     def _shape(self, result: Result, shown: tuple[str, ...]) -> Shape | None:
         spoken_of = unmasked(self.whole or result, distinct_names(shown), self.envelope.audience)
@@ -392,7 +390,8 @@ class _Context:
             rows_max=self.envelope.options.rows_max,
         )
         if analysis.labels and analysis.reading and self.may_say(analysis.reading):
-            read_as = (read_as or Reading(text="")).model_copy(update={"text": analysis.reading})
+            own = {"text": analysis.reading, "definitions": analysis.definitions}
+            read_as = (read_as or Reading(text="")).model_copy(update=own)
         if read_as is None or not self.is_business:
             return read_as
         said = self.envelope.question

@@ -143,7 +143,7 @@ def check(
     format_: Format = "ossie",
     json_output: JsonOutput = False,
 ) -> None:
-    """Measure a layer against its database: keys, relations, codes, every metric. Exit code 1 where something is wrong.
+    """Measure a layer against its database: keys, relations, codes, every metric, verified questions. Exit code 1 for errors.
 
     Example: querybus semantic check shop.ossie.yaml --database shop.sqlite
     """
@@ -172,7 +172,7 @@ def diff(
     database: Database,
     json_output: JsonOutput = False,
 ) -> None:
-    """Say whose numbers change between two versions of a layer (Ossie): each metric by itself, before and after.
+    """Say whose numbers change between two versions of a layer (Ossie): each metric and each verified question, before and after.
 
     Example: querybus semantic diff old.yaml new.yaml --database shop.sqlite
     """
@@ -186,24 +186,32 @@ def diff(
         if json_output:
             _print(change)
         else:
-            typer.echo(f"{change['metric']}: {change['before']} -> {change['after']}  {change['owner']}".rstrip())
+            about = change.get("metric") or change["question"]
+            typer.echo(f"{about}: {change['before']} -> {change['after']}  {change.get('owner', '')}".rstrip())
     if not json_output:
-        typer.echo(f"{len(changes)} metrics change")
+        questions = sum("question" in change for change in changes)
+        typer.echo(f"{len(changes) - questions} metrics and the answers to {questions} verified questions change")
 
 
 @semantic.command()
-def draft(database: Database) -> None:
-    """Draft a layer from a database's keys and names, as Ossie; every metric in it is a draft until it is approved.
+def draft(
+    database: Database,
+    pairs: Annotated[
+        Path | None, typer.Option(help="verified questions, as `querybus knowledge export` writes them")
+    ] = None,
+) -> None:
+    """Draft a layer from a database's keys, names and views, and from verified questions, as Ossie; every metric in it is
+    a draft until it is approved.
 
     Example: querybus semantic draft --database shop.sqlite > shop.ossie.yaml
     """
     import yaml
 
-    from querybus_cli.operations.definitions import drafted
+    from querybus_cli.operations.definitions import drafted, pairs_in
     from querybus_cli.operations.measuring import opened
 
     with opened(database) as (catalog, _):
-        document = drafted(catalog)
+        document = drafted(catalog, pairs_in(pairs))
     typer.echo(yaml.safe_dump(document, allow_unicode=True, sort_keys=False, width=120), nl=False)
 
 

@@ -161,6 +161,9 @@ class Analysis(Value):
     units: tuple[str, ...] = Field(
         default=(), description="what definitions say that each column is in; empty: nothing"
     )
+    definitions: tuple[str, ...] = Field(
+        default=(), description="what people call the definitions that answered, in the reader's language"
+    )
     doubts: tuple[str, ...] = Field(default=(), description="why a second draft was asked for, as codes")
     agreement: Agreement | None = Field(
         default=None,
@@ -437,6 +440,9 @@ class Reading(Value):
     groups: tuple[ReadingGroup, ...] = ()
     order: str = ""
     limit: int | None = Field(default=None, description="the first so many lines")
+    definitions: tuple[str, ...] = Field(
+        default=(), description="the owner's definitions that were used, by their labels"
+    )
 
 
 class Answer(Value):

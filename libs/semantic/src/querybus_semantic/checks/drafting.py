@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Table
+from querybus_semantic.checks.verified_figures import figures_of
 from querybus_semantic.layer.definitions import Dataset, Field, Layer, Metric, Relation, Type, Words
 
 VALUES_MAX: Final = 12
@@ -21,12 +23,15 @@ _NUMBERS: Final = frozenset({ColumnKind.INTEGER, ColumnKind.NUMBER})
 _DRAFT: Final = "A draft from the schema: say which rows count before it is approved."
 
 
-def draft_of(catalog: Catalog) -> Layer:
-    """Return the layer that a catalog suggests: a sum for every number that is no key, a count for every table."""
+def draft_of(catalog: Catalog, pairs: Iterable[tuple[str, str]] = ()) -> Layer:
+    """Return the layer that a catalog suggests: a sum for every number that is no key, a count for every table and view.
+
+    `pairs` are verified questions with their SQL: what they add up, under their conditions, is drafted as well.
+    """
     datasets: dict[str, Dataset] = {}
     metrics: dict[str, Metric] = {}
     relations: list[Relation] = []
-    tables = {table.name: table for table in catalog.tables if table.kind == "table"}
+    tables = {table.name: table for table in catalog.tables}
     for table in tables.values():
         datasets[table.name] = Dataset(
             name=table.name,
@@ -47,6 +52,9 @@ def draft_of(catalog: Catalog) -> Layer:
                     Relation(name, table.name, key.referred_table, key.columns, key.referred_columns, key.columns[0])
                 )
         metrics |= _metrics(table)
+    for question, sql in pairs:
+        for metric in figures_of(catalog, question, sql):
+            metrics.setdefault(metric.name, metric)
     return Layer(
         catalog.connection, datasets, tuple(relations), metrics, description="A draft; nothing in it answers yet."
     )
@@ -61,7 +69,7 @@ def _field(column: Column, rows: int | None) -> Field:
         expression=column.name,
         type=_KINDS.get(column.kind, Type.UNKNOWN),
         is_time=column.kind in {ColumnKind.DATE, ColumnKind.DATETIME},
-        values={value: value for value in column.values} if few else {},
+        values={value: (value,) for value in column.values} if few else {},
         words=Words(
             label={str(key): name for key, name in column.display_names.items()},
             synonyms=column.synonyms,

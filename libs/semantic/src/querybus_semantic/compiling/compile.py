@@ -68,13 +68,13 @@ def compile_request(layer: Layer, request: Request, dialect: Dialect, asker: Ask
     `asker` fills in what definitions leave open; without one such a definition is refused.
     """
     try:
-        return _compiled(Context(layer, dialect, request), asker)
+        return _compiled(Context(layer, dialect, request, asker))
     except RefusedError as error:
         return error.refusal
 
 
-def _compiled(context: Context, asker: Asker | None) -> Compiled:
-    layer, request = context.layer, context.request
+def _compiled(context: Context) -> Compiled:
+    layer, request, asker = context.layer, context.request, context.asker
     _within_limits(request)
     outputs = [_dimension_output(item) for item in request.dimensions]
     if not request.metrics:
@@ -350,6 +350,11 @@ def _filled(context: Context) -> tuple[int, exp.Select] | None:
     if period is None or period.start is None or period.until is None or item.grain is None:
         raise RefusedError(Code.NO_DATE, "Empty periods can be shown only within a period that begins and ends.")
     starts = starts_between(period.start, period.until, item.grain, context.layer.calendar, BUCKETS_MAX)
+    if context.asker is not None:
+        # Of a month that has not begun nothing is known: that is not nought.
+        starts = [day for day in starts if day <= context.asker.today]
+    if not starts:
+        return None
     rows = [[literal(day, Type.DATE, context.dialect)] for day in starts]
     return place, listed(rows, ("g",), context.dialect)
 

@@ -16,7 +16,7 @@ from querybus_semantic.compiling.leaves import Leaf, Leaves, field_named, formul
 from querybus_semantic.compiling.paths import Path, many_side_path, path_between, why_no_path
 from querybus_semantic.layer.definitions import TIME_TYPES, Field, Layer, Type
 from querybus_semantic.layer.refusal import Code, RefusedError
-from querybus_semantic.layer.request import OWN_DATE, Filter, Op, Period, Request, Value
+from querybus_semantic.layer.request import OWN_DATE, Asker, Filter, Op, Period, Request, Value
 
 _COMPARED: Final = {
     Op.EQUAL: exp.EQ,
@@ -47,6 +47,7 @@ class Context:
     layer: Layer
     dialect: Dialect
     request: Request
+    asker: Asker | None = None
 
 
 def is_on_metric(layer: Layer, item: Filter) -> bool:

@@ -11,7 +11,8 @@ from sqlglot import exp
 
 from querybus_semantic.compiling.expressions import aggregates, is_windowed, parse
 from querybus_semantic.formats.default_date import default_date
-from querybus_semantic.formats.document import BadFileError, Document, Report, items, mapping, text, texts
+from querybus_semantic.formats.document import BadFileError, Document, Lines, Report, items, mapping, text, texts
+from querybus_semantic.formats.known_keys import CUBE
 from querybus_semantic.formats.ossie import span_of
 from querybus_semantic.layer.definitions import (
     Calendar,
@@ -47,22 +48,26 @@ _AGGREGATES: Final = {
     "count_distinct": "COUNT(DISTINCT {})",
     "count_distinct_approx": "COUNT(DISTINCT {})",
 }
-_UNUSED: Final = ("hierarchies", "pre_aggregations", "access_policy", "refresh_key", "data_source")
+_UNUSED: Final = {
+    "hierarchies": "no counterpart",
+    "pre_aggregations": "no counterpart: every figure is computed from rows",
+    "access_policy": "never taken over: permission is the connection's policy",
+    "refresh_key": "no counterpart",
+    "data_source": "no counterpart: a connection is one database",
+}
 _REFERENCE: Final = re.compile(r"\$?\{\s*([A-Za-z_][\w.]*)\s*\}(\.?)")
 
 
-def read_cube(documents: Sequence[tuple[Document, Mapping[str, int]]], name: str) -> tuple[Layer, Report]:
+def read_cube(documents: Sequence[tuple[Document, Lines]], name: str) -> tuple[Layer, Report]:
     """Return the layer that Cube's files make together. No cube in them: BadFileError."""
-    lines: dict[str, int] = {}
     cubes: dict[str, Document] = {}
     views: list[Document] = []
-    for document, found in documents:
-        lines |= {key: line for key, line in found.items() if key not in lines}
+    for document, _ in documents:
         cubes |= {text(node.get("name")): node for node in items(document.get("cubes"))}
         views += items(document.get("views"))
     if not cubes:
         raise BadFileError("The files have no `cubes`: they are no data model of Cube.")
-    report = Report(lines)
+    report = Report(Lines(tuple(root for _, lines in documents for root in lines.roots)))
     flat = {key: _extended(node, cubes) for key, node in cubes.items()}
     datasets = {key: _dataset(node, report) for key, node in flat.items()}
     layer = Layer(
@@ -75,7 +80,37 @@ def read_cube(documents: Sequence[tuple[Document, Mapping[str, int]]], name: str
         zero_counts=False,
         instructions="\n".join(text(mapping(view.get("meta")).get("ai_context")) for view in views if view.get("meta")),
     )
-    return replace(layer, metrics=_metrics(flat, datasets, report)), report
+    layer = replace(layer, metrics=_metrics(flat, datasets, report))
+    for view in views:
+        layer = _renamed(layer, view, report)
+    return layer, report
+
+
+def _renamed(layer: Layer, view: Document, report: Report) -> Layer:
+    """Return the layer with the names that a view gives to members of cubes as their synonyms."""
+    view_name = text(view.get("name"))
+    report.list(
+        f"views.{view_name}", "its names are taken; what it leaves out stays there, and its join paths pin none"
+    )
+    datasets, metrics = dict(layer.datasets), dict(layer.metrics)
+    for part in items(view.get("cubes")):
+        cube = text(part.get("join_path")).rpartition(".")[2]
+        for member in items(part.get("includes")):
+            name = text(member.get("name"))
+            spoken = [text(member.get(key)).replace("_", " ") for key in ("title", "alias") if member.get(key)]
+            metric = layer.metric(f"{cube}.{name}") or layer.metric(name)
+            if metric is not None and metric.dataset == cube:
+                key = next(key for key, one in layer.metrics.items() if one is metric)
+                metrics[key] = replace(metric, words=_with_synonyms(metric.words, spoken))
+            elif cube in datasets and name in datasets[cube].fields:
+                field = datasets[cube].fields[name]
+                field = replace(field, words=_with_synonyms(field.words, spoken))
+                datasets[cube] = replace(datasets[cube], fields={**datasets[cube].fields, name: field})
+    return replace(layer, datasets=datasets, metrics=metrics)
+
+
+def _with_synonyms(words: Words, spoken: Sequence[str]) -> Words:
+    return replace(words, synonyms=tuple(dict.fromkeys((*words.synonyms, *spoken))))
 
 
 def _extended(node: Document, cubes: Mapping[str, Document]) -> Document:
@@ -131,9 +166,10 @@ def _is_jinja(node: object) -> bool:
 
 def _dataset(node: Document, report: Report) -> Dataset:
     name = text(node.get("name"))
-    for unused in _UNUSED:
+    report.list_unknown(f"cubes.{name}", node, CUBE["cube"])
+    for unused, reason in _UNUSED.items():
         if node.get(unused):
-            report.list(f"cubes.{name}.{unused}", "no counterpart; permission is the connection's policy")
+            report.list(f"cubes.{name}.{unused}", reason)
     fields: dict[str, Field] = {}
     key: list[str] = []
     for one in items(node.get("dimensions")):
@@ -155,6 +191,10 @@ def _dataset(node: Document, report: Report) -> Dataset:
 def _field(node: Document, cube: str, report: Report) -> Field | None:
     name, kind = text(node.get("name")), text(node.get("type"))
     path = f"cubes.{cube}.dimensions.{name}"
+    report.list_unknown(path, node, CUBE["dimension"])
+    for grain in items(node.get("granularities")):
+        if _fiscal_month(grain) is None:
+            report.list(f"{path}.granularities.{text(grain.get('name'))}", "left out: a grain of an own calendar")
     if node.get("time_shift"):
         report.list(f"{path}.time_shift", "an own shift of the calendar is not taken; periods are shifted by date")
     if kind == "geo" or node.get("sub_query") or _is_jinja(node):
@@ -203,6 +243,7 @@ def _relations(cubes: Mapping[str, Document], datasets: Mapping[str, Dataset], r
         for join in items(node.get("joins")):
             target = text(join.get("name"))
             path = f"cubes.{cube}.joins.{target}"
+            report.list_unknown(path, join, CUBE["join"])
             condition = _condition(_sql(join.get("sql"), cube, qualified=False), cube, target)
             if target not in datasets or condition is None:
                 report.list(
@@ -275,6 +316,7 @@ def _segments(cubes: Mapping[str, Document], report: Report) -> dict[str, NamedF
     for cube, node in cubes.items():
         for one in items(node.get("segments")):
             name = text(one.get("name"))
+            report.list_unknown(f"cubes.{cube}.segments.{name}", one, CUBE["segment"])
             if _is_jinja(one):
                 report.list(f"cubes.{cube}.segments.{name}", "left out: Jinja is never run")
                 continue
@@ -286,10 +328,17 @@ def _calendar(cubes: Mapping[str, Document]) -> Calendar:
     for node in cubes.values():
         for dimension in items(node.get("dimensions")):
             for grain in items(dimension.get("granularities")):
-                offset = span_of(grain.get("offset"))
-                if "fiscal" in text(grain.get("name")) and offset is not None and offset.unit is Grain.MONTH:
-                    return Calendar(fiscal_starts_month=offset.count % 12 + 1)
+                month = _fiscal_month(grain)
+                if month is not None:
+                    return Calendar(fiscal_starts_month=month)
     return Calendar()
+
+
+def _fiscal_month(grain: Document) -> int | None:
+    """Return the month in which a fiscal year begins; None for a grain of another kind."""
+    offset = span_of(grain.get("offset"))
+    is_fiscal = "fiscal" in text(grain.get("name")) and offset is not None and offset.unit is Grain.MONTH
+    return offset.count % 12 + 1 if is_fiscal and offset is not None else None
 
 
 def _metrics(cubes: Mapping[str, Document], datasets: Mapping[str, Dataset], report: Report) -> dict[str, Metric]:
@@ -307,6 +356,7 @@ def _metrics(cubes: Mapping[str, Document], datasets: Mapping[str, Dataset], rep
 def _metric(node: Document, cube: Dataset, report: Report) -> Metric | None:
     name, kind = text(node.get("name")), text(node.get("type")).lower()
     path = f"cubes.{cube.name}.measures.{name}"
+    report.list_unknown(path, node, CUBE["measure"])
     if node.get("drill_members"):
         report.list(f"{path}.drill_members", "no counterpart")
     if _is_jinja(node):
@@ -327,7 +377,7 @@ def _metric(node: Document, cube: Dataset, report: Report) -> Metric | None:
             report.list(path, f"left out: a measure of type {kind} is no figure that can be aggregated")
             return None
         if node.get("multi_stage"):
-            if node.get("group_by") == []:
+            if node.get("group_by") == [] and not _other_stages(node):
                 return replace(base, of_total=True)
             report.list(path, "left out: stages other than the whole have no counterpart")
             return None
@@ -342,11 +392,19 @@ def _metric(node: Document, cube: Dataset, report: Report) -> Metric | None:
         return None
 
 
+def _other_stages(node: Document) -> bool:
+    return any(node.get(key) for key in ("reduce_by", "add_group_by"))
+
+
 def _number(node: Document, base: Metric) -> Metric:
+    if node.get("group_by") or _other_stages(node):
+        raise RefusedError(Code.UNSUPPORTED, "stages other than the whole have no counterpart", base.name)
     parse(base.expression, "")
     shifts = items(node.get("time_shift"))
     if not shifts:
         return base
+    if len(shifts) > 1 or text(shifts[0].get("type")) not in {"", "prior"}:
+        raise RefusedError(Code.UNSUPPORTED, "only one shift to an earlier period has a counterpart", base.name)
     span = span_of(shifts[0].get("interval"))
     tree = parse(base.expression, "")
     if span is None or not isinstance(tree, exp.Column):
@@ -361,8 +419,8 @@ def _rolling(node: Document, metric: Metric, path: str, report: Report) -> Metri
     if text(rolling.get("type")) == "to_date":
         grain = text(rolling.get("granularity"))
         return replace(metric, cumulative=Cumulative(None, Grain(grain) if grain in set(Grain) else None))
-    if text(rolling.get("leading")) or text(rolling.get("trailing")) == "":
-        report.list(path, "left out: a window that looks ahead")
+    if text(rolling.get("leading")) or text(rolling.get("trailing")) == "" or text(rolling.get("offset")) == "start":
+        report.list(path, "left out: a window that looks ahead, or ends before its period")
         return None
     trailing = text(rolling.get("trailing"))
     return replace(metric, cumulative=Cumulative(None if trailing == "unbounded" else span_of(trailing)))

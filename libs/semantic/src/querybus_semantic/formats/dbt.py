@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from querybus_semantic.compiling.expressions import parse
 from querybus_semantic.formats.dbt_filters import FilterError, condition_of
-from querybus_semantic.formats.document import BadFileError, Document, Report, items, mapping, text, texts
+from querybus_semantic.formats.document import BadFileError, Document, Lines, Report, items, mapping, text, texts
+from querybus_semantic.formats.known_keys import DBT
 from querybus_semantic.formats.ossie import span_of
 from querybus_semantic.layer.definitions import (
     GRAIN_ORDER,
@@ -64,12 +65,9 @@ class Model:
     measures: dict[str, Document] = field(default_factory=dict[str, Document])
 
 
-def read_dbt(documents: Sequence[tuple[Document, Mapping[str, int]]], name: str) -> tuple[Layer, Report]:
+def read_dbt(documents: Sequence[tuple[Document, Lines]], name: str) -> tuple[Layer, Report]:
     """Return the layer that dbt's files make together. None of them a semantic model: BadFileError."""
-    lines: dict[str, int] = {}
-    for _, found in documents:
-        lines |= {key: line for key, line in found.items() if key not in lines}
-    report = Report(lines)
+    report = Report(Lines(tuple(root for _, lines in documents for root in lines.roots)))
     models: dict[str, Model] = {}
     metrics: list[tuple[Document, str]] = []
     for document, _ in documents:
@@ -77,6 +75,9 @@ def read_dbt(documents: Sequence[tuple[Document, Mapping[str, int]]], name: str)
             model = _model(node, report, is_latest=False)
             models[model.dataset.name] = model
         for node in items(document.get("models")):
+            for grain in items(mapping(node.get("time_spine")).get("custom_granularities")):
+                path = f"models.{text(node.get('name'))}.time_spine.custom_granularities.{text(grain.get('name'))}"
+                report.list(path, "left out: a grain of an own calendar; fiscal years are said in `calendar`")
             if mapping(node.get("semantic_model")).get("enabled") or node.get("semantic_model") is True:
                 model = _model(node, report, is_latest=True)
                 models[model.dataset.name] = model
@@ -91,6 +92,13 @@ def read_dbt(documents: Sequence[tuple[Document, Mapping[str, int]]], name: str)
             )
     if not models:
         raise BadFileError("The files hold no semantic model of dbt.")
+    for key, model in models.items():
+        for entity in model.entities.values():
+            is_made = entity.column == f"{entity.name}_key"
+            if is_made and not any(entity.name in other.entities for other in models.values() if other is not model):
+                report.list(
+                    f"models.{key}.{entity.name}", "left out: no other model has this entity, nothing is joined by it"
+                )
     layer = Layer(name, {key: model.dataset for key, model in models.items()}, relations=tuple(_relations(models)))
     return _with_metrics(layer, models, metrics, report), report
 
@@ -139,6 +147,7 @@ def _model(node: Document, report: Report, *, is_latest: bool) -> Model:
     table = text(node.get("name"))
     name = text(settings.get("name")) or table
     path = f"models.{name}"
+    report.list_unknown(path, settings if is_latest else node, DBT["semantic_model"])
     for key in ("group", "config"):
         if settings.get(key):
             report.list(f"{path}.{key}", "kept as a note of the owner; it has no effect")
@@ -149,26 +158,18 @@ def _model(node: Document, report: Report, *, is_latest: bool) -> Model:
     start = end = ""
     for one in dimensions:
         field_name = text(one.get("name"))
-        params = mapping(one.get("type_params"))
-        validity = mapping(one.get("validity_params")) or mapping(params.get("validity_params"))
+        fields[field_name] = _dimension(one, f"{path}.{field_name}", report)
+        validity = mapping(one.get("validity_params")) or mapping(
+            mapping(one.get("type_params")).get("validity_params")
+        )
         start = field_name if validity.get("is_start") else start
         end = field_name if validity.get("is_end") else end
-        grain = text(params.get("time_granularity")) or text(one.get("granularity"))
-        is_time = text(one.get("type")) == "time"
-        fields[field_name] = Field(
-            field_name,
-            text(one.get("expr")) or field_name,
-            type=(Type.DATETIME if grain == "hour" else Type.DATE) if is_time else Type.UNKNOWN,
-            is_time=is_time,
-            grain=Grain(grain) if grain in set(Grain) and GRAIN_ORDER[Grain(grain)] > GRAIN_ORDER[Grain.DAY] else None,
-            values={value: value for value in _accepted(one)},
-            words=_words(one),
-        )
     model = Model(
         Dataset(name, _source(node, table), time=time, raw_names=True), primary=text(node.get("primary_entity"))
     )
     keys: list[tuple[str, ...]] = []
     for one in entities:
+        report.list_unknown(f"{path}.{text(one.get('name'))}", one, DBT["entity"])
         entity, extra = _entity(one, fields)
         fields |= extra
         model.entities[entity.name] = entity
@@ -187,7 +188,27 @@ def _model(node: Document, report: Report, *, is_latest: bool) -> Model:
         words=_words(node),
     )
     model.measures = {text(one.get("name")): one for one in items(node.get("measures"))}
+    for measure, one in model.measures.items():
+        report.list_unknown(f"{path}.measures.{measure}", one, DBT["measure"])
     return model
+
+
+def _dimension(node: Document, path: str, report: Report) -> Field:
+    report.list_unknown(path, node, DBT["dimension"])
+    if node.get("is_partition"):
+        report.list(f"{path}.is_partition", "joins do not follow partitions here")
+    name = text(node.get("name"))
+    grain = text(mapping(node.get("type_params")).get("time_granularity")) or text(node.get("granularity"))
+    is_time = text(node.get("type")) == "time"
+    return Field(
+        name,
+        text(node.get("expr")) or name,
+        type=(Type.DATETIME if grain == "hour" else Type.DATE) if is_time else Type.UNKNOWN,
+        is_time=is_time,
+        grain=Grain(grain) if grain in set(Grain) and GRAIN_ORDER[Grain(grain)] > GRAIN_ORDER[Grain.DAY] else None,
+        values={value: (value,) for value in _accepted(node)},
+        words=_words(node),
+    )
 
 
 def _accepted(node: Document) -> tuple[str, ...]:
@@ -268,6 +289,8 @@ def _with_metrics(
     hidden = {name: _measured(model, node, f"measures.{name}", report) for name, (model, node) in measures.items()}
     for node, dataset in nodes:
         name = text(node.get("name"))
+        report.list_unknown(f"metrics.{name}", node, DBT["metric"])
+        report.list_unknown(f"metrics.{name}", mapping(node.get("type_params")), DBT["type_params"])
         try:
             metric = _metric(node, dataset, models, hidden)
         except (FilterError, RefusedError) as error:
@@ -276,6 +299,10 @@ def _with_metrics(
             continue
         if metric is not None:
             metrics[name] = metric
+            if metric.cumulative is not None and _shown(node) != "last":
+                report.list(
+                    f"metrics.{name}", f"of a longer step than a day its last value is shown, not the {_shown(node)}"
+                )
     for name, metric in hidden.items():
         if metric is not None:
             metrics.setdefault(name, replace(metric, words=replace(metric.words, offered=False)))
@@ -417,6 +444,12 @@ def _cumulative(
             words=words,
         )
     return replace(base, name=name, cumulative=_span(details), condition=condition, words=words)
+
+
+def _shown(node: Document) -> str:
+    """Return which of its daily values a running metric shows for a week or a month: dbt's default is the first."""
+    params = mapping(node.get("type_params")) or node
+    return text((mapping(params.get("cumulative_type_params")) or params).get("period_agg")).lower() or "first"
 
 
 def _span(details: Document) -> Cumulative:

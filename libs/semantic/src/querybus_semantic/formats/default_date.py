@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Final
 
 from querybus.text.words import stem
 from querybus_semantic.formats.document import Report
-from querybus_semantic.layer.definitions import Field
+from querybus_semantic.layer.definitions import TIME_TYPES, Field
 
 _WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _GENERIC: Final = frozenset({"at", "date", "datetime", "day", "dt", "on", "time", "timestamp", "ts", "utc"})
 _STEM_LETTERS_MIN: Final = 4
 
 
-def default_date(dataset: str, fields: Iterable[Field], path: str, report: Report) -> str:
+def default_date(dataset: str, fields: Collection[Field], path: str, report: Report) -> str:
     """Return the date field of a dataset that needs no naming, "" where several fit; a choice or its lack is listed.
 
     Shipments are dated by `shipped_on`, not by `delivered_on`; orders with `created_at` and `paid_at` by neither.
@@ -23,6 +23,10 @@ def default_date(dataset: str, fields: Iterable[Field], path: str, report: Repor
     times = [field.name for field in fields if field.is_time]
     if len(times) <= 1:
         return "".join(times)
+    days = [field.name for field in fields if field.is_time and field.type in TIME_TYPES]
+    if len(days) == 1:
+        # A year that is a number is a date in its role only.
+        return days[0]
     named = [name for name in times if _is_named_after(name, dataset)]
     if len(named) == 1:
         report.list(path, f"names no default date; it is {named[0]}, called after {dataset}, of {', '.join(times)}")

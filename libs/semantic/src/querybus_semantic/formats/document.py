@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Mapping
+import re
+from collections import deque
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
@@ -34,20 +36,67 @@ class Listed:
         return f"{self.path}{f' (line {self.line})' if self.line else ''}: {self.reason}"
 
 
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Where things stand in the files that were read; without files nowhere."""
+
+    roots: tuple[yaml.Node, ...] = ()
+
+    def of(self, path: str) -> int:
+        """Return the line of what a path leads to, step by step by keys and by `name`; 0 where nothing of it is found."""
+        steps = _STEP.findall(path)
+        lines = (_line(root, steps) for root in self.roots)
+        return max(lines, default=(0, 0))[1]
+
+
+NOWHERE: Final = Lines()
+_STEP: Final = re.compile(r"[^.\[\]]+")
+
+
+def _line(root: yaml.Node, steps: Sequence[str]) -> tuple[int, int]:
+    """Return how many steps of a path are found below a node, and the line of the last of them."""
+    found, line, here = 0, 0, root
+    for step in steps:
+        # What is not below the step before is looked for from the top: a report's path may leave names out.
+        waiting = deque([here, root] if here is not root else [root])
+        while waiting:
+            node = waiting.popleft()
+            if isinstance(node, yaml.SequenceNode):
+                waiting.extend(node.value)
+            if not isinstance(node, yaml.MappingNode):
+                continue
+            pairs = [(str(key.value), key, value) for key, value in node.value]
+            if node is not here and any(key in _NAMING and str(value.value) == step for key, _, value in pairs):
+                found, line, here = found + 1, node.start_mark.line + 1, node
+                break
+            key = next((key for name, key, _ in pairs if name == step), None)
+            if key is not None:
+                found, line = found + 1, key.start_mark.line + 1
+                here = next(value for name, _, value in pairs if name == step)
+                break
+            waiting.extend(value for _, _, value in pairs)
+    return found, line
+
+
+_NAMING: Final = frozenset({"name", "vendor_name", "dialect"})
+
+
 @dataclass(slots=True)
 class Report:
-    """Everything of a file that was not taken as it stands. `lines` finds the line of a path."""
+    """Everything of a file that was not taken as it stands."""
 
-    lines: Mapping[str, int] = field(default_factory=dict[str, int])
+    lines: Lines = NOWHERE
     listed: list[Listed] = field(default_factory=list[Listed])
 
     def list(self, path: str, reason: str) -> None:
         """Note one thing by its path in the file."""
-        self.listed.append(Listed(path, reason, self.line(path)))
+        self.listed.append(Listed(path, reason, self.lines.of(path)))
 
-    def line(self, path: str) -> int:
-        """Return the line on which the last name of a path first stands, 0 where unknown."""
-        return self.lines.get(path.rpartition(".")[2].partition("[")[0].lower(), 0)
+    def list_unknown(self, path: str, node: Document, known: frozenset[str]) -> None:
+        """Note every key of a node that is not read: of a later version of the format, or a slip of the pen."""
+        for key in node:
+            if key not in known:
+                self.list(f"{path}.{key}" if path else str(key), "it has no counterpart and no effect here")
 
 
 class _Loader(yaml.SafeLoader):
@@ -57,7 +106,6 @@ class _Loader(yaml.SafeLoader):
         super().__init__(stream)
         self.nodes = 0
         self.depth = 0
-        self.names: dict[str, int] = {}
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
@@ -68,8 +116,6 @@ class _Loader(yaml.SafeLoader):
             raise BadFileError(f"The file has more than {NODES_MAX:,} values or is nested deeper than {DEPTH_MAX}.")
         node = super().compose_node(parent, index)
         self.depth -= 1
-        if isinstance(node, yaml.ScalarNode):
-            self.names.setdefault(str(node.value).lower(), node.start_mark.line + 1)
         return node
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
@@ -91,15 +137,16 @@ _Loader.yaml_implicit_resolvers = {
 }
 
 
-def read_documents(text: str) -> list[tuple[Document, Mapping[str, int]]]:
-    """Return the root mappings of a file and the line on which each name first stands. Anything else: BadFileError."""
+def read_documents(text: str) -> list[tuple[Document, Lines]]:
+    """Return the root mappings of a file, each with where its parts stand. Anything else: BadFileError."""
     if len(text.encode()) > FILE_BYTES_MAX:
         raise BadFileError(f"The file is larger than {FILE_BYTES_MAX / 1e6:.0f} MB.")
     loader = _Loader(text)
-    roots: list[object] = []
+    roots: list[tuple[object, yaml.Node]] = []
     try:
-        while loader.check_data():
-            roots.append(loader.get_data())
+        while loader.check_node():
+            node = cast("yaml.Node", loader.get_node())
+            roots.append((loader.construct_document(node), node))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f"Line {mark.line + 1}: " if mark is not None else ""
@@ -110,10 +157,10 @@ def read_documents(text: str) -> list[tuple[Document, Mapping[str, int]]]:
         raise BadFileError("The file is nested too deeply.") from error
     finally:
         loader.dispose()
-    found = [cast("Document", root) for root in roots if root is not None]
-    if not found or not all(isinstance(root, dict) for root in found):
+    found = [(cast("Document", root), Lines((node,))) for root, node in roots if root is not None]
+    if not found or not all(isinstance(root, dict) for root, _ in found):
         raise BadFileError("The file holds no mapping of names to values.")
-    return [(root, loader.names) for root in found]
+    return found
 
 
 def mapping(value: object) -> Document:

@@ -50,7 +50,7 @@ def layer_of(pieces: Iterable[Piece]) -> Layer | None:
             document[_LISTS[kind]].append(node)
     if not document["datasets"]:
         return None
-    return read_ossie(document, {})[0][0]
+    return read_ossie(document)[0][0]
 
 
 def faults_of(pieces: Iterable[Piece]) -> list[str]:
@@ -76,7 +76,7 @@ def _unread(kind: str, node: Mapping[str, Any]) -> list[str]:
         # Which datasets there are is not known here; that a name says one is looked at when the layer is checked.
         document["datasets"].append({"name": "y", "source": "y", "fields": []})
     try:
-        _, report = read_ossie(document, {})[0]
+        _, report = read_ossie(document)[0]
     except BadFileError as error:
         return [str(error)]
     return [one.reason for one in report.listed if one.reason.startswith("left out")]

@@ -13,10 +13,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final, Literal, cast
 
+from sqlglot import exp
+
 from querybus_semantic.compiling.expressions import aggregates, datasets_of, is_windowed, parse
 from querybus_semantic.formats.document import (
+    NOWHERE,
     BadFileError,
     Document,
+    Lines,
     Report,
     items,
     json_mapping,
@@ -24,6 +28,7 @@ from querybus_semantic.formats.document import (
     text,
     texts,
 )
+from querybus_semantic.formats.known_keys import EXTENSIONS, OSSIE
 from querybus_semantic.layer.definitions import (
     TIME_TYPES,
     AsOf,
@@ -72,41 +77,9 @@ _TYPES: Final = {
     "timestamp": Type.DATETIME,
 }
 _WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_METRIC_KEYS: Final = frozenset(
-    [
-        "time",
-        "non_additive",
-        "kind",
-        "of",
-        "window",
-        "grain_to_date",
-        "share_of_total",
-        "base",
-        "conversion",
-        "entity",
-        "calculation",
-        "formula",
-        "inputs",
-        "fill_nulls_with",
-        "unit",
-        "owner",
-        "version",
-        "state",
-        "labels",
-        "condition",
-        "constant",
-        "dataset",
-        "dialect",
-        "through",
-        "offered",
-        "within",
-        "of_total",
-        "as",
-    ]
-)
 
 
-def read_ossie(document: Document, lines: Mapping[str, int]) -> list[tuple[Layer, Report]]:
+def read_ossie(document: Document, lines: Lines = NOWHERE) -> list[tuple[Layer, Report]]:
     """Return the layers of an Ossie document, one per model. Another kind of document: BadFileError."""
     if "ontology" in document or "ontology_mappings" in document:
         raise BadFileError("This is an ontology, not a semantic model.")
@@ -116,17 +89,25 @@ def read_ossie(document: Document, lines: Mapping[str, int]) -> list[tuple[Layer
     models = items(wrapped) if isinstance(wrapped, list) else [mapping(wrapped)] if wrapped else [document]
     if not models or not all(items(model.get("datasets")) for model in models):
         raise BadFileError("The file has neither `semantic_model` nor `datasets`: it is no Ossie model.")
-    return [_model(model, Report(lines)) for model in models]
+    read = [_model(model, Report(lines)) for model in models]
+    if wrapped is not None:
+        for _, report in read:
+            report.list("semantic_model", "the older shape, with the model inside a wrapper: read like the flat one")
+    return read
 
 
-def _extension(node: Document, path: str, report: Report) -> Document:
+def _extension(node: Document, path: str, kind: str, report: Report) -> Document:
     result: dict[str, Any] = {}
+    report.list_unknown("" if kind == "model" else path, node, OSSIE[kind])
     for extension in items(node.get("custom_extensions")):
         vendor = text(extension.get("vendor_name"))
         if vendor.upper() == VENDOR:
             result.update(json_mapping(extension.get("data")))
         else:
             report.list(f"{path}.custom_extensions[{vendor}]", "another vendor's data: it has no effect here")
+    if kind != "metric":
+        # A metric with a key that is not known is left out whole.
+        report.list_unknown(f"{path}.custom_extensions[{VENDOR}]", result, EXTENSIONS[kind])
     return result
 
 
@@ -172,7 +153,7 @@ def _expression(node: Document, path: str, report: Report) -> tuple[str, str] | 
 
 def _model(model: Document, report: Report) -> tuple[Layer, Report]:
     name = text(model.get("name"))
-    extension = _extension(model, "model", report)
+    extension = _extension(model, "model", "model", report)
     _words(model, extension, "model", report)
     datasets = {text(node.get("name")): _dataset(node, report) for node in items(model.get("datasets"))}
     layer = Layer(
@@ -205,7 +186,7 @@ def _model(model: Document, report: Report) -> tuple[Layer, Report]:
     for node in items(model.get("metrics")):
         metric = _metric(node, layer, report)
         if metric is not None:
-            key = text(_extension(node, "", Report()).get("as")) or metric.name
+            key = text(_extension(node, "", "metric", Report()).get("as")) or metric.name
             metrics[key] = metric
     for relation in layer.relations:
         one = layer.dataset(relation.one)
@@ -220,7 +201,7 @@ def _model(model: Document, report: Report) -> tuple[Layer, Report]:
 def _dataset(node: Document, report: Report) -> Dataset:
     name = text(node.get("name"))
     path = f"datasets.{name}"
-    extension = _extension(node, path, report)
+    extension = _extension(node, path, "dataset", report)
     validity = mapping(extension.get("validity"))
     fields: dict[str, Field] = {}
     for one in items(node.get("fields")):
@@ -245,7 +226,7 @@ def _dataset(node: Document, report: Report) -> Dataset:
 def _field(node: Document, dataset: str, report: Report) -> Field | None:
     name = text(node.get("name"))
     path = f"datasets.{dataset}.fields.{name}"
-    extension = _extension(node, path, report)
+    extension = _extension(node, path, "field", report)
     expression = _expression(node, path, report)
     if expression is None:
         return None
@@ -268,16 +249,21 @@ def _field(node: Document, dataset: str, report: Report) -> Field | None:
         type=kind,
         is_time=kind in TIME_TYPES if is_time is None else bool(is_time),
         grain=Grain(grain) if grain in set(Grain) else None,
-        values={str(key): text(value) for key, value in mapping(extension.get("values")).items()},
+        values={str(key): _meanings(value) for key, value in mapping(extension.get("values")).items()},
         unit=text(extension.get("unit")),
         words=_words(node, extension, path, report),
     )
 
 
+def _meanings(given: object) -> tuple[str, ...]:
+    """Return what a code means: one text, a list of them, or one for each language."""
+    return texts(list(mapping(given).values()) if isinstance(given, Mapping) else given) or (text(given),)
+
+
 def _relation(node: Document, datasets: Mapping[str, Dataset], report: Report) -> Relation | None:
     name = text(node.get("name"))
     path = f"relationships.{name}"
-    extension = _extension(node, path, report)
+    extension = _extension(node, path, "relationship", report)
     many, one = text(node.get("from")), text(node.get("to"))
     many_columns, one_columns = texts(node.get("from_columns")), texts(node.get("to_columns"))
     if many not in datasets or one not in datasets or not many_columns or len(many_columns) != len(one_columns):
@@ -320,11 +306,11 @@ def span_of(given: object) -> Span | None:
 def _metric(node: Document, layer: Layer, report: Report) -> Metric | None:
     name = text(node.get("name"))
     path = f"metrics.{name}"
-    extension = _extension(node, path, report)
+    extension = _extension(node, path, "metric", report)
     expression = _expression(node, path, report)
     if expression is None:
         return None
-    unknown = sorted(set(extension) - _METRIC_KEYS)
+    unknown = sorted(set(extension) - EXTENSIONS["metric"])
     if unknown:
         report.list(path, f"left out: `{', '.join(unknown)}` is not known and may change its numbers")
         return None
@@ -363,11 +349,26 @@ def _metric(node: Document, layer: Layer, report: Report) -> Metric | None:
         within=texts(extension.get("within")),
         type=_TYPES.get(text(node.get("datatype")).lower(), Type.UNKNOWN),
         unit=text(extension.get("unit")),
+        measure_word=text(extension.get("measure_word")),
         words=_words(node, extension, path, report),
     )
     if metric.inputs:
         metric = replace(metric, expression=text(extension.get("formula")) or metric.inputs[0].alias, dialect="")
+    elif not metric.dataset:
+        metric = replace(metric, dataset=_home_of(metric, layer))
     return metric if _stands(metric, layer, path, report) else None
+
+
+def _home_of(metric: Metric, layer: Layer) -> str:
+    """Return the one dataset that has all columns which a metric names without a dataset, "" where none or several do."""
+    try:
+        bare = {
+            column.name for column in parse(metric.expression, metric.dialect).find_all(exp.Column) if not column.table
+        }
+    except RefusedError:
+        return ""
+    homes = [name for name, one in layer.datasets.items() if bare and all(one.named(column) for column in bare)]
+    return homes[0] if len(homes) == 1 and len(layer.datasets) > 1 else ""
 
 
 def _stands(metric: Metric, layer: Layer, path: str, report: Report) -> bool:

@@ -133,7 +133,8 @@ def _dataset(dataset: Dataset) -> Json:
 
 def _field(item: Field) -> Json:
     plain, extension = _words(item.words)
-    extension |= {"grain": item.grain.value if item.grain else "", "values": dict(item.values), "unit": item.unit}
+    values = {code: said[0] if len(said) == 1 else list(said) for code, said in item.values.items()}
+    extension |= {"grain": item.grain.value if item.grain else "", "values": values, "unit": item.unit}
     return {
         "name": item.name,
         "expression": _expression(item.expression),
@@ -176,6 +177,7 @@ def _metric(key: str, metric: Metric) -> Json:
         "time": metric.time,
         "condition": metric.condition,
         "unit": metric.unit,
+        "measure_word": metric.measure_word,
         "fill_nulls_with": metric.fill_with,
         "share_of_total": metric.share_of_total or None,
         "of_total": metric.of_total or None,

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
 from querybus_semantic.compiling.expressions import aggregates, is_windowed, parse
 from querybus_semantic.formats.default_date import default_date
-from querybus_semantic.formats.document import BadFileError, Document, Report, items, mapping, text, texts
+from querybus_semantic.formats.document import (
+    NOWHERE,
+    BadFileError,
+    Document,
+    Lines,
+    Report,
+    items,
+    mapping,
+    text,
+    texts,
+)
+from querybus_semantic.formats.known_keys import SNOWFLAKE
 from querybus_semantic.layer.definitions import (
     Dataset,
     Field,
@@ -30,12 +41,13 @@ _NO_COUNTERPART: Final = {
 }
 
 
-def read_snowflake(document: Document, lines: Mapping[str, int]) -> tuple[Layer, Report]:
+def read_snowflake(document: Document, lines: Lines = NOWHERE) -> tuple[Layer, Report]:
     """Return the layer of one semantic view. No tables: BadFileError."""
     report = Report(lines)
     tables = items(document.get("tables"))
     if not tables:
         raise BadFileError("The file has no `tables`: it is no semantic view of Snowflake.")
+    report.list_unknown("", document, SNOWFLAKE["view"])
     if document.get("comments"):
         report.list("comments", "not taken")
     datasets = {text(node.get("name")): _dataset(node, report) for node in tables}
@@ -44,22 +56,17 @@ def read_snowflake(document: Document, lines: Mapping[str, int]) -> tuple[Layer,
         for node in items(document.get("relationships"))
         if (relation := _relation(node, datasets, report)) is not None
     )
-    metrics: dict[str, Metric] = {}
-    names = [text(one.get("name")) for node in tables for one in items(node.get("metrics"))]
-    for node in tables:
-        for one in items(node.get("metrics")):
-            metric = _metric(one, text(node.get("name")), report)
-            if metric is not None:
-                key = metric.name if names.count(metric.name) == 1 else f"{metric.dataset}.{metric.name}"
-                metrics[key] = metric
-    for one in items(document.get("metrics")):
-        metric = _metric(one, "", report)
-        if metric is not None:
-            metrics[metric.name] = metric
     instructions = [
         text(document.get("custom_instructions")),
         *[text(one) for one in mapping(document.get("module_custom_instructions")).values()],
     ]
+    for node in tables:
+        for one in items(node.get("filters")):
+            report.list_unknown(
+                f"tables.{text(node.get('name'))}.filters.{text(one.get('name'))}", one, SNOWFLAKE["filter"]
+            )
+    for one in items(document.get("verified_queries")):
+        report.list_unknown(f"verified_queries.{text(one.get('name'))}", one, SNOWFLAKE["verified_query"])
     filters = {
         text(one.get("name")): NamedFilter(
             text(one.get("name")), text(node.get("name")), _neutral(text(one.get("expr"))), _words(one)
@@ -72,7 +79,7 @@ def read_snowflake(document: Document, lines: Mapping[str, int]) -> tuple[Layer,
             name=text(document.get("name")),
             datasets=datasets,
             relations=relations,
-            metrics=metrics,
+            metrics=_metrics(document, tables, report),
             filters=filters,
             verified=tuple(
                 VerifiedQuery(text(one.get("name")), text(one.get("question")), text(one.get("sql")))
@@ -83,6 +90,22 @@ def read_snowflake(document: Document, lines: Mapping[str, int]) -> tuple[Layer,
         ),
         report,
     )
+
+
+def _metrics(document: Document, tables: Sequence[Document], report: Report) -> dict[str, Metric]:
+    metrics: dict[str, Metric] = {}
+    names = [text(one.get("name")) for node in tables for one in items(node.get("metrics"))]
+    for node in tables:
+        for one in items(node.get("metrics")):
+            metric = _metric(one, text(node.get("name")), report)
+            if metric is not None:
+                key = metric.name if names.count(metric.name) == 1 else f"{metric.dataset}.{metric.name}"
+                metrics[key] = metric
+    for one in items(document.get("metrics")):
+        metric = _metric(one, "", report)
+        if metric is not None:
+            metrics[metric.name] = metric
+    return metrics
 
 
 def _neutral(expression: str) -> str:
@@ -123,6 +146,7 @@ def _kind(node: Document) -> Type:
 
 def _dataset(node: Document, report: Report) -> Dataset:
     name = text(node.get("name"))
+    report.list_unknown(f"tables.{name}", node, SNOWFLAKE["table"])
     base = mapping(node.get("base_table"))
     place = ".".join(part for part in (text(base.get(key)) for key in ("database", "schema", "table")) if part)
     fields: dict[str, Field] = {}
@@ -148,6 +172,7 @@ def _dataset(node: Document, report: Report) -> Dataset:
 def _field(node: Document, table: str, group: str, report: Report) -> Field | None:
     name = text(node.get("name"))
     path = f"tables.{table}.{name}"
+    report.list_unknown(path, node, SNOWFLAKE["field"])
     for key, reason in _NO_COUNTERPART.items():
         if node.get(key):
             report.list(f"{path}.{key}", reason)
@@ -166,13 +191,14 @@ def _field(node: Document, table: str, group: str, report: Report) -> Field | No
         expression=tree.sql(),
         type=kind,
         is_time=group == "time_dimensions",
-        values={value: value for value in values},
+        values={value: (value,) for value in values},
         words=_words(node),
     )
 
 
 def _relation(node: Document, datasets: Mapping[str, Dataset], report: Report) -> Relation | None:
     name = text(node.get("name"))
+    report.list_unknown(f"relationships.{name}", node, SNOWFLAKE["relationship"])
     for key in ("join_type", "relationship_type"):
         if node.get(key):
             report.list(
@@ -196,6 +222,7 @@ def _relation(node: Document, datasets: Mapping[str, Dataset], report: Report) -
 def _metric(node: Document, table: str, report: Report) -> Metric | None:
     name = text(node.get("name"))
     path = f"tables.{table}.metrics.{name}" if table else f"metrics.{name}"
+    report.list_unknown(path, node, SNOWFLAKE["metric"])
     try:
         tree = parse(text(node.get("expr")), _DIALECT)
     except RefusedError as error:

@@ -64,14 +64,14 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A row-level value of a dataset. `grain`: its dates are no finer than this. `values`: code -> meaning."""
+    """A row-level value of a dataset. `grain`: its dates are no finer than this. `values`: code -> what it means, in each language."""
 
     name: str
     expression: str
     type: Type = Type.UNKNOWN
     is_time: bool = False
     grain: Grain | None = None
-    values: Mapping[str, str] = field(default_factory=dict[str, str])
+    values: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     unit: str = ""
     words: Words = Words()
 
@@ -236,6 +236,7 @@ class Metric:
 
     `dataset` is where unqualified names belong (empty: names are qualified). `time` is its own date, dataset.field.
     `within` pins relations by name where several paths lead on. `of_total` ignores the dimensions of the request.
+    `measure_word` is what it is counted in in Chinese, where it has no unit: 笔, 位.
     """
 
     name: str
@@ -254,6 +255,7 @@ class Metric:
     within: tuple[str, ...] = ()
     type: Type = Type.UNKNOWN
     unit: str = ""
+    measure_word: str = ""
     words: Words = Words()
 
 

@@ -52,11 +52,11 @@ class Defined:
 
 @dataclass(frozen=True, slots=True)
 class ByDefinition:
-    """SQL that was compiled, the sentences of what was read, the figures' names, and per column its name for people and its unit."""
+    """SQL that was compiled, the sentences of what was read, what people call the figures, and per column its name for people and its unit."""
 
     sql: str
     reading: str
-    metrics: tuple[str, ...]
+    definitions: tuple[str, ...]
     labels: tuple[str, ...] = ()
     units: tuple[str, ...] = ()
 
@@ -281,9 +281,9 @@ def _compiled(
         return ByDefinition(
             compiled.sql,
             reading_of(layer, request, language, defined.flags) + noted(layer, compiled.notes, language),
-            request.metrics,
+            tuple(label_of(name, metric.words, language) for name in request.metrics if (metric := layer.metric(name))),
             labels_of(layer, compiled.outputs, language),
-            units_of(layer, compiled.outputs),
+            units_of(layer, compiled.outputs, language),
         )
     return _refused(compiled, request, layer, language, question)
 

@@ -116,14 +116,16 @@ def labels_of(layer: Layer, outputs: Sequence[Output], language: Language) -> tu
     return tuple(found)
 
 
-def units_of(layer: Layer, outputs: Sequence[Output]) -> tuple[str, ...]:
+def units_of(layer: Layer, outputs: Sequence[Output], language: Language) -> tuple[str, ...]:
     """Return what each column of an answer is in, as its owner has said; empty where nothing was said."""
     found: list[str] = []
     for output in outputs:
         field = None
+        metric = layer.metric(output.metric) if output.metric else None
+        counted_in = metric.measure_word if metric is not None and language == "zh" else ""
         if not output.metric and output.field != OWN_DATE:
             field = field_named(layer, output.field)[1]
-        found.append(output.unit or (field.unit if field is not None and output.grain is None else ""))
+        found.append(output.unit or counted_in or (field.unit if field is not None and output.grain is None else ""))
     return tuple(found)
 
 
@@ -212,11 +214,24 @@ def _condition(layer: Layer, item: Filter, language: Language, flags: Mapping[st
     whose = f" of each {singular(spoken_name(item.per))}" if language == "en" else f"每个{spoken_name(item.per)}的"
     if item.per:
         said = f"{said}{whose}" if language == "en" else f"{whose}{said}"
-    values = (" or " if language == "en" else "或").join(str(value) for value in item.values)
+    values = (" or " if language == "en" else "或").join(
+        _meant(layer, item.field, value, language) for value in item.values
+    )
     if item.op in {Op.EQUAL, Op.IN, Op.IS}:
         return f"{said} {values}" if language == "en" else f"{said}为{values}"
     how = _SAID.get((item.op, language))
     return how.format(field=said, values=values) if how is not None else f"{said} {item.op.value} {values}"
+
+
+def _meant(layer: Layer, name: str, value: Value, language: Language) -> str:
+    """Return a value as people say it: what its code means, in their language where that is given."""
+    try:
+        field = field_named(layer, name)[1] if layer.metric(name) is None else None
+    except RefusedError:
+        field = None
+    meanings = field.values.get(str(value), ()) if field is not None else ()
+    own = [meaning for meaning in meanings if meaning.isascii() == (language == "en")]
+    return (own or list(meanings) or [str(value)])[0]
 
 
 _SAID: Final[Mapping[tuple[Op, Language], str]] = {

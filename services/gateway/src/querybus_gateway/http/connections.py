@@ -14,6 +14,7 @@ from querybus_gateway.public.resources import (
     ConnectionsView,
     ConnectionView,
     DefinitionsView,
+    DefinitionView,
     SuggestionsView,
 )
 
@@ -48,6 +49,14 @@ async def definitions(
 ) -> JSONResponse:
     """Return what the owner's words mean: the approved figures that can be asked for by name."""
     return answered(request, await use_cases.definitions.listed(name, credential, language))
+
+
+@router.get("/{name}/definitions/{definition}", responses=gives(DefinitionView))
+async def definition(
+    request: Request, use_cases: UseCasesOf, name: str, definition: str, credential: Caller, language: InLanguage = "en"
+) -> JSONResponse:
+    """Return what one figure means, by its name or by what people call it: what an answer's reading links to."""
+    return answered(request, await use_cases.definitions.defined(name, definition, credential, language))
 
 
 @router.get("/{name}/suggestions", responses=gives(SuggestionsView))

@@ -144,6 +144,9 @@ class ReadingView(View):
     groups: list[ReadingGroupView]
     order: str
     limit: int | None
+    definitions: list[str] = Field(
+        default=[], description="the owner's definitions that were used; each has a page of its own"
+    )
 
 
 class AnswerView(View):

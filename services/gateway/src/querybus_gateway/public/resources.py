@@ -87,6 +87,10 @@ class MetricView(View):
     version: str
 
 
+class DefinitionView(MetricView):
+    connection: str
+
+
 class DefinitionsView(View):
     connection: str
     version: str = Field(description="of all definitions together; empty where there are none")

@@ -222,7 +222,7 @@ class ReadingGroup(_message.Message):
     def __init__(self, id: _Optional[str] = ..., text: _Optional[str] = ...) -> None: ...
 
 class Reading(_message.Message):
-    __slots__ = ("text", "measures", "entities", "filters", "period", "groups", "order", "limit")
+    __slots__ = ("text", "measures", "entities", "filters", "period", "groups", "order", "limit", "definitions")
     TEXT_FIELD_NUMBER: _ClassVar[int]
     MEASURES_FIELD_NUMBER: _ClassVar[int]
     ENTITIES_FIELD_NUMBER: _ClassVar[int]
@@ -231,6 +231,7 @@ class Reading(_message.Message):
     GROUPS_FIELD_NUMBER: _ClassVar[int]
     ORDER_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
+    DEFINITIONS_FIELD_NUMBER: _ClassVar[int]
     text: str
     measures: _containers.RepeatedScalarFieldContainer[str]
     entities: _containers.RepeatedScalarFieldContainer[str]
@@ -239,7 +240,8 @@ class Reading(_message.Message):
     groups: _containers.RepeatedCompositeFieldContainer[ReadingGroup]
     order: str
     limit: int
-    def __init__(self, text: _Optional[str] = ..., measures: _Optional[_Iterable[str]] = ..., entities: _Optional[_Iterable[str]] = ..., filters: _Optional[_Iterable[_Union[ReadingFilter, _Mapping]]] = ..., period: _Optional[_Union[ReadingPeriod, _Mapping]] = ..., groups: _Optional[_Iterable[_Union[ReadingGroup, _Mapping]]] = ..., order: _Optional[str] = ..., limit: _Optional[int] = ...) -> None: ...
+    definitions: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, text: _Optional[str] = ..., measures: _Optional[_Iterable[str]] = ..., entities: _Optional[_Iterable[str]] = ..., filters: _Optional[_Iterable[_Union[ReadingFilter, _Mapping]]] = ..., period: _Optional[_Union[ReadingPeriod, _Mapping]] = ..., groups: _Optional[_Iterable[_Union[ReadingGroup, _Mapping]]] = ..., order: _Optional[str] = ..., limit: _Optional[int] = ..., definitions: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Answer(_message.Message):
     __slots__ = ("query_id", "thread_id", "connection", "question", "language", "outcome", "code", "message", "next_step", "options", "trigger", "columns", "rows", "row_count", "truncated", "pages", "summary", "chart_json", "notes", "explanation", "classification", "retries", "attempts", "path", "asked_at_ms", "deadline_at_ms", "sql", "detail", "enriched_question", "more", "confirmation", "rows_affected", "mended", "confidence", "total_count", "total_is_estimate", "reading")

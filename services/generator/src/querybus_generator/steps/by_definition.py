@@ -78,6 +78,7 @@ def _drafted(subject: Subject, found: ByDefinition) -> Envelope[Drafted]:
         confidence=CONFIDENCE,
         labels=found.labels,
         units=found.units,
+        definitions=found.definitions,
     )
     draft = Draft(sql=found.sql, dialect=catalog.dialect, origin=Origin.BUILTIN)
     return drafted_envelope(subject, draft, analysis)

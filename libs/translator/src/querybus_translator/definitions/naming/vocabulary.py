@@ -369,8 +369,8 @@ def _add_field(found: Vocabulary, dataset: Dataset, item: Field) -> None:
     words = name_words(item.name)
     if item.is_time and len(words) > 1 and words[-1] in _DATE_ENDINGS:
         found.add(words[:-1], Meaning(Sort.DATE, place))
-    for code, meaning in item.values.items():
-        for text in {code, meaning}:
+    for code, meanings in item.values.items():
+        for text in {code, *meanings}:
             if text and len(text) <= VALUE_LENGTH_MAX:
                 found.add(phrase_of(text), Meaning(Sort.VALUE, place, value=code))
 

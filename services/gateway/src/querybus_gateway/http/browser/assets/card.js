@@ -274,6 +274,7 @@ function computed(answer, context) {
   const { texts } = context;
   const parts = [];
   if (answer.explanation) parts.push(h("p", {}, answer.explanation));
+  if (answer.reading?.definitions?.length) parts.push(definitions(answer, context));
   if (answer.sql) {
     const code = h("pre", { tabIndex: 0 }, h("code", {}, answer.sql));
     const take = button(texts.copy, async () => {
@@ -294,6 +295,22 @@ function computed(answer, context) {
     parts.push(h("details", {}, h("summary", {}, texts.path), h("ol", { class: "path" }, steps.map((step) => h("li", {}, step)))));
   }
   return h("details", { class: "computed" }, h("summary", {}, texts.read), parts);
+}
+
+/** Links to the owner's definitions of the figures; each opens below, read when it is asked for. */
+function definitions(answer, context) {
+  const { texts, bus } = context;
+  const place = h("dl", { class: "definition", hidden: true });
+  const open = (name) => () =>
+    context.guarded(async () => {
+      const found = await bus.definition(answer.connection, name, { language: answer.language });
+      const said = [found.description, found.expression, found.condition].filter(Boolean);
+      const by = [found.owner, found.version && texts.version(found.version)].filter(Boolean).join(", ");
+      place.replaceChildren(h("dt", {}, found.label), ...said.map((text) => h("dd", {}, text)), ...(by ? [h("dd", { class: "quiet" }, by)] : []));
+      place.hidden = false;
+    });
+  const links = answer.reading.definitions.map((name) => button(name, open(name), { class: "link" }));
+  return h("div", { class: "definitions" }, h("p", {}, `${texts.definitions} `, links), place);
 }
 
 function actions(answer, context) {

@@ -14,6 +14,8 @@ export interface Reading {
   groups: ReadingGroup[];
   order: string;
   limit: number | null;
+  /** What people call the definitions that were used: see `definition`. */
+  definitions: string[];
 }
 export interface Metric {
   name: string; label: string; description: string; synonyms: string[]; unit: string; owner: string; version: string;
@@ -178,6 +180,7 @@ export class QueryBus {
   fork(threadId: string, how?: { queryId?: string }): Promise<Thread>;
   deleteThread(threadId: string): Promise<void>;
   connections(how?: { signal?: AbortSignal }): Promise<{ connections: { name: string; description: string }[] }>;
+  definition(connection: string, name: string, how?: { language?: "en" | "zh"; signal?: AbortSignal }): Promise<Metric & { connection: string }>;
   definitions(connection: string, how?: { language?: "en" | "zh"; signal?: AbortSignal }): Promise<Definitions>;
   suggestions(connection: string, how?: { language?: "en" | "zh"; signal?: AbortSignal }): Promise<{ connection: string; questions: string[] }>;
   catalog(connection: string, how?: { language?: "en" | "zh"; signal?: AbortSignal }): Promise<{ connection: string; tables: Record<string, unknown>[]; glossary: Record<string, string> }>;

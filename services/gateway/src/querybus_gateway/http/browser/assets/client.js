@@ -171,6 +171,11 @@ export class QueryBus {
     return this.#json("GET", `/v1/connections/${part(connection)}/definitions${search({ language })}`, { signal });
   }
 
+  /** What one figure means, by what people call it: what `reading.definitions` of an answer names. */
+  definition(connection, name, { language, signal } = {}) {
+    return this.#json("GET", `/v1/connections/${part(connection)}/definitions/${part(name)}${search({ language })}`, { signal });
+  }
+
   suggestions(connection, { language, signal } = {}) {
     return this.#json("GET", `/v1/connections/${part(connection)}/suggestions${search({ language })}`, { signal });
   }
