@@ -122,3 +122,21 @@ async def test_a_secret_in_a_file_counts_as_part_of_the_file(bench: Bench) -> No
     os.utime(secret, (1, 1))
     assert await bench.reload.check()
     assert await bench.answer("it") == "two"
+
+
+async def test_definitions_stand_beside_the_file_and_count_as_part_of_it(bench: Bench) -> None:
+    layer = bench.folder / "one.ossie.yaml"
+    named = "{name: m, expression: {dialects: [{dialect: ANSI_SQL, expression: %s}]}}"
+    text = "{name: one, datasets: [{name: t, source: t, fields: []}], metrics: [" + named + "]}"
+    layer.write_text(text % "SUM(t.a)")
+    bench.write("one", more=", definitions: one.ossie.yaml")
+    assert await bench.reload.check()
+    layer.write_text(text % "MAX(t.a)")
+    os.utime(layer, (1, 1))
+    assert await bench.reload.check()
+    database = bench.databases.get("one")
+    assert database is not None
+    assert "MAX(t.a)" in database.config.definition_pieces["metric:m"]
+    layer.write_text("metrics: [")
+    assert not await bench.reload.check()
+    assert "one.ossie.yaml" in (bench.reload.problem or "")

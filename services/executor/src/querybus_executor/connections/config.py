@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import ssl
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, cast
@@ -198,7 +198,20 @@ def load_connections(path: Path, environment: Mapping[str, str] = os.environ) ->
         mark = getattr(error, "problem_mark", None)
         where = f" in line {mark.line + 1}" if mark is not None else ""
         raise BadConnections(f"{path.name} is no YAML{where}") from error
+    for entry, key, beside in _named_files(read, path):
+        entry[key] = str(beside)
     return parse_connections(read, environment)
+
+
+def _named_files(read: object, path: Path) -> Iterator[tuple[dict[str, Any], str, Path]]:
+    """Yield the entries that name a file, with the file: beside the connections file where it stands there."""
+    connections = cast("Any", read).get("connections") if isinstance(read, dict) else None
+    for entry in cast("list[object]", connections) if isinstance(connections, list) else ():
+        for key in ("described", "definitions"):
+            named = cast("dict[str, Any]", entry).get(key) if isinstance(entry, dict) else None
+            if isinstance(named, str):
+                beside = path.parent / named
+                yield cast("dict[str, Any]", entry), key, beside if beside.exists() else Path(named)
 
 
 def parse_connections(read: object, environment: Mapping[str, str] = os.environ) -> tuple[ConnectionConfig, ...]:
@@ -278,12 +291,17 @@ def _secret(match: re.Match[str], environment: Mapping[str, str], problems: list
 
 
 def files_of(path: Path) -> tuple[Path, ...]:
-    """Return the connections file and the files of secrets that it names; what changes in one of them counts."""
+    """Return the connections file and the files that it names: of secrets, descriptions and definitions. What changes in one counts."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return (path,)
-    return (path, *(Path(match["file"]) for match in _VARIABLE.finditer(text) if match["file"]))
+    secrets = (Path(match["file"]) for match in _VARIABLE.finditer(text) if match["file"])
+    try:
+        read = yaml.safe_load(text)
+    except yaml.YAMLError:
+        read = None
+    return (path, *secrets, *(beside for _, _, beside in _named_files(read, path)))
 
 
 def _error_text(error: Any) -> str:

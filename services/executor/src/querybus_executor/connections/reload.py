@@ -1,4 +1,4 @@
-"""Follows the connections file and the secrets that it names: what changes in them holds without a restart.
+"""Follows the connections file and the files that it names, of secrets, descriptions and definitions: what changes in them holds without a restart.
 
 A file is read whole and checked before anything is swapped; one that cannot be used keeps what is there and is said in
 the log, once for each state of the files. What did not change keeps its sessions and its catalog.
@@ -93,7 +93,9 @@ class ConnectionsReload:
 
     async def _swap(self, configs: Sequence[ConnectionConfig]) -> None:
         known = {item.config.name: item for item in self._databases.all}
-        changed = [config for config in configs if config.name not in known or known[config.name].config != config]
+        changed = [
+            config for config in configs if config.name not in known or _differs(known[config.name].config, config)
+        ]
         added = self._engines.connected(changed, metrics=self._metrics)
         made = {item.config.name: item for item in added}
         now = [made.get(config.name) or known[config.name] for config in configs]
@@ -114,6 +116,11 @@ class ConnectionsReload:
                 await self.check()
             except Exception as error:  # noqa: BLE001 - the next look may find better; the old connections go on
                 _log.error("connections.unread", error=type(error).__name__)
+
+
+def _differs(old: ConnectionConfig, new: ConnectionConfig) -> bool:
+    """Whether an entry or what its file of definitions holds has changed."""
+    return old != new or old.definition_pieces != new.definition_pieces
 
 
 def _state(path: Path) -> State:
