@@ -237,7 +237,7 @@ def test_what_is_left_out_and_what_something_holds_are_conditions(
     [
         ("freight outside East", "en", "Freight, without region East."),
         ("number of orders with pen", "en", "Orders count, with product pen."),
-        ("East以外的freight", "zh", "Freight，不含region East。"),
+        ("East以外的freight", "zh", "Freight，不含地区 East。"),
     ],
 )
 def test_a_condition_on_what_is_missing_is_read_back_in_words(question: str, language: Language, reading: str) -> None:
@@ -295,7 +295,7 @@ def test_one_chinese_word_may_stand_for_a_name_of_two_english_ones() -> None:
             "en",
             "One customer can count in several groups: they do not add up to the total.",
         ),
-        ("按club的customer数量", "zh", "同一customers可能计入多个分组，各组之和不等于总数。"),
+        ("按club的customer数量", "zh", "同一客户可能计入多个分组，各组之和不等于总数。"),
         (
             "freight by month from 15 January 2025 to 10 March 2025",
             "en",
@@ -325,7 +325,7 @@ def test_codes_are_asked_for_and_read_back_by_what_they_mean_in_both_languages()
     assert defined is not None
     cases: tuple[tuple[str, Language, str], ...] = (
         ("freight of express orders", "en", "Freight, kind express."),
-        ("加急的freight", "zh", "Freight，kind为加急。"),
+        ("加急的freight", "zh", "Freight，类别为加急。"),
     )
     for question, language, said in cases:
         found = answer_question(question, (), defined, ASKER, language)

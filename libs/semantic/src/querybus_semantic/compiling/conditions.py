@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import date
 from typing import Final
@@ -145,7 +146,13 @@ def _literal(value: Value, kind: Type, dialect: Dialect) -> exp.Expr:
             return literal(date.fromisoformat(value), kind, dialect)
         except ValueError:
             return exp.Literal.string(value)
+    if kind in {Type.INTEGER, Type.NUMBER} and _NUMBER.fullmatch(value):
+        # A code is a text wherever it is listed; compared with a number it must be one on some engines.
+        return exp.Literal.number(value)
     return exp.Literal.string(value)
+
+
+_NUMBER: Final = re.compile(r"-?\d{1,18}(?:\.\d{1,18})?")
 
 
 def _among(left: list[exp.Expr], query: exp.Query, *, negated: bool) -> exp.Expr:
