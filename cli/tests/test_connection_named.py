@@ -12,7 +12,7 @@ from querybus_cli.runtime import UsageError
 
 
 def asked(file: Path, connection: str | None) -> str | None:
-    with connections_of(Quick("q", None, file, connection, "analyst")) as (_, name, _):
+    with connections_of(Quick("q", None, file, connection, "analyst")) as (_, name):
         return name
 
 

@@ -11,11 +11,16 @@ import pytest
 
 from benchmarks.plain_databases import write_clinic, write_theatre
 from querybus.core.catalog import Language
-from querybus_cli.local.demo_database import demo_connection, write_demo
+from querybus_cli.local.demo_database import FIXED_TODAY, demo_connection, write_demo
 from querybus_cli.operations.measuring import opened_connection
 from querybus_executor.connections.config import ConnectionConfig
+from querybus_gateway.use_cases.catalogs.defined_questions import DEFINED_MAX, defined_questions
 from querybus_gateway.use_cases.catalogs.suggestions import suggestions
+from querybus_semantic.checks.binding import stored_values
+from querybus_semantic.formats.entries import layer_of
+from querybus_semantic.layer.request import Asker
 from querybus_translator import Translated, translate
+from querybus_translator.definitions.answer import ByDefinition, Defined, answer_question
 
 
 def write_camel(file: Path) -> None:
@@ -53,3 +58,21 @@ def test_what_is_suggested_is_read_and_answered(
             read = translate(question, catalog, today=date(2026, 6, 1))
             assert isinstance(read, Translated), (question, read)
             assert rows.execute(read.sql).fetchone() is not None, question
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_what_is_suggested_of_definitions_is_read_by_them_and_has_a_figure(tmp_path: Path, language: Language) -> None:
+    file = tmp_path / "data.sqlite"
+    write_demo(file)
+    entry = ConnectionConfig.model_validate(demo_connection(file))
+    with opened_connection(entry) as (catalog, rows_of):
+        layer = layer_of(catalog.definitions.items())
+        assert layer is not None
+        offered = defined_questions(layer, catalog, language, "business")
+        assert len(offered) == DEFINED_MAX
+        defined, asker = Defined(layer, catalog, stored_values(layer, catalog)), Asker(FIXED_TODAY, "")
+        for question in offered:
+            found = answer_question(question, (), defined, asker, language)
+            assert isinstance(found, ByDefinition), question
+            assert rows_of(found.sql)[0][-1] is not None, question

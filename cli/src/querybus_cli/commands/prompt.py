@@ -112,15 +112,13 @@ def parts_of(messages: Sequence[ChatMessage]) -> list[tuple[str, int]]:
 
 async def prompt_of(quick: Quick, knowledge: Knowledge | None, prompts: Path | None) -> Prompt:
     """Return what a model would be sent for the question as a new thread's first."""
-    with connections_of(quick) as (file, connection, today):
+    with connections_of(quick) as (file, connection):
         if connection is None:
             raise UsageError(f"--connection is one of: {', '.join(names_of(file))}")
         bus = EmbeddedNats([TENANT])
         async with bus, Stack(StackPlan(connections_file=file), bus):
             held = Held(await bus.connect(StageName.GENERATOR))
             options = {name: value for name, value in quick.options.items() if value is not None}
-            if today:
-                options.setdefault("today", today)
             now = system_clock()
             query = time_ordered_id(now, system_random_bits(74))
             chosen = Options.model_validate(options)

@@ -26,7 +26,7 @@ from querybus.core.subjects import StageName
 from querybus_cli.commands.ask import ask
 from querybus_cli.local import demo_database
 from querybus_cli.local.database_url import database_url
-from querybus_cli.local.demo_database import FIXED_TODAY, demo_connection, write_demo
+from querybus_cli.local.demo_database import demo_connection, write_demo
 from querybus_cli.local.local_stack import Stack, StackPlan
 from querybus_cli.runtime import UsageError
 from querybus_cli.terminal.outcome import Answer, as_json, show, write_rows
@@ -81,11 +81,9 @@ def demo_file() -> Path:
 async def ask_once(quick: Quick, err: Console) -> Answer:
     """Ask one question; raises UsageError for what cannot be asked at all."""
     audience = check(quick)
-    with status_of(err) as status, connections_of(quick) as (file, connection, today):
+    with status_of(err) as status, connections_of(quick) as (file, connection):
         report(status, "starting")
         options = {key: value for key, value in quick.options.items() if value is not None}
-        if today and "today" not in options:
-            options["today"] = today
         async with Stack(StackPlan(connections_file=file, serves_http=False, extra=generator_settings(quick))) as stack:
             request = {"question": quick.question, "connection": connection, "options": options}
             async with stack.client(audience) as client:
@@ -154,7 +152,6 @@ async def run_demo(out: Console, err: Console, *, as_json_lines: bool) -> int:
                 request = {
                     "question": item.question,
                     "connection": DEMO,
-                    "options": {"today": FIXED_TODAY.isoformat()},
                     **({"thread_id": thread} if item.goes_on else {}),
                 }
                 answer = await _ask(client, request, status)
@@ -181,27 +178,27 @@ async def _ask(client: BusClient, request: Mapping[str, Any], status: Status | N
 
 
 @contextlib.contextmanager
-def connections_of(quick: Quick) -> Generator[tuple[Path, str | None, str | None]]:
-    """Give the connections file, the connection's name, None where the question chooses, and the day that counts as today, if it is fixed."""
+def connections_of(quick: Quick) -> Generator[tuple[Path, str | None]]:
+    """Give the connections file and the connection's name, None where the question chooses."""
     with tempfile.TemporaryDirectory(prefix="querybus-") as directory:
         if quick.connections is not None:
             if not quick.connections.is_file():
                 raise UsageError(f"there is no file {quick.connections}")
-            yield quick.connections, _named(quick.connections, quick.connection), None
+            yield quick.connections, _named(quick.connections, quick.connection)
         elif quick.database is not None:
             try:
                 url = database_url(quick.database)
             except ValueError as error:
                 raise UsageError(str(error)) from error
             file = _write_connections(Path(directory), {"name": DATABASE, "url": url})
-            yield file, _named(file, quick.connection), None
+            yield file, _named(file, quick.connection)
         else:
             file = demo_file()
             if not file.exists():
                 file.parent.mkdir(parents=True, exist_ok=True)
                 write_demo(file)
             connections = _write_connections(Path(directory), demo_connection(file) | {"name": DEMO})
-            yield connections, _named(connections, quick.connection), FIXED_TODAY.isoformat()
+            yield connections, _named(connections, quick.connection)
 
 
 def names_of(file: Path) -> list[str]:

@@ -1,8 +1,7 @@
 """The demo shop: a SQLite file that is the same wherever it is made, in a second or two.
 
-Fifteen tables with foreign keys, 50,000 order lines, names and places in English and Chinese; every date lies before
-FIXED_TODAY. Chance comes from one seeded generator and only from its `random()`, whose numbers no Python version
-changes; no power or logarithm is taken, whose last digit differs between machines. The texts stand in `demo_data/`.
+Fifteen tables with foreign keys, 50,000 order lines, texts from `demo_data/`; every date lies before FIXED_TODAY. Chance
+comes from one seeded generator's `random()`, whose numbers no Python version changes; no power or logarithm is taken.
 """
 
 from __future__ import annotations
@@ -420,11 +419,12 @@ def demo_connection(path: Path) -> dict[str, Any]:
         "synonyms": synonyms,
         "glossary": {
             "revenue": "the sum of the amounts of order lines",
-            "销售额": "订单明细金额之和",
             "average order value": "the average total of orders",
+            "销售额": "订单明细金额之和",
             "客单价": "订单金额的平均值",
         },
         "definitions": str(DEMO_DATA / "definitions.yaml"),
+        "today": FIXED_TODAY.isoformat(),
         "personal": ["customers.email", "customers.phone", "addresses.street"],
     }
 

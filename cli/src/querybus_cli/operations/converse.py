@@ -30,9 +30,7 @@ def converse(url: str | None, key: str | None, key_file: Path | None, quick: Qui
         else:
             with status_of(err) as status:
                 report(status, "starting")
-                file, connection, today = stack.enter_context(connections_of(quick))
-                if today is not None:
-                    options.setdefault("today", today)
+                file, connection = stack.enter_context(connections_of(quick))
                 plan = StackPlan(connections_file=file, extra=generator_settings(quick))
                 url, keys = stack.enter_context(own_stack(plan))
             secret = keys[quick.audience]

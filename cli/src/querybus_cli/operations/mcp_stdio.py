@@ -139,7 +139,7 @@ def serve(url: str | None, key: str | None, key_file: Path | None, quick: Quick)
         if url is not None:
             secret = key_of(key, key_file, quick.audience)
         else:
-            file, _, _ = stack.enter_context(connections_of(quick))
+            file, _ = stack.enter_context(connections_of(quick))
             # Whatever a service says is no message of the protocol.
             stack.enter_context(redirect_stdout(sys.stderr))
             plan = StackPlan(connections_file=file, extra=generator_settings(quick))

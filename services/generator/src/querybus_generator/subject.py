@@ -104,7 +104,7 @@ class Subject:
     def today(self) -> dt.date:
         # The day of asking, not of this delivery: a redelivery must read the question alike.
         asked = dt.datetime.fromtimestamp(self.envelope.asked_at / 1_000, tz=dt.UTC)
-        return self.envelope.options.today or asked.date()
+        return self.envelope.options.today or self.catalog.today or asked.date()
 
 
 def verified_examples(subject: Subject, near: Near) -> tuple[Entry, ...]:

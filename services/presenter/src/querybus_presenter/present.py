@@ -354,7 +354,8 @@ class _Context:
             for facet, label in zip(shape.facets, unmasked(result, spoken, self.envelope.audience)[1], strict=True)
         ]
         plural = counted(tree, self.catalog, self.texts)
-        reported = self._or_none("summary", lambda: summary(shape, called, self.texts, counted=plural, reading=read_as))
+        said = read_as and read_as.model_copy(update={"text": _first_sentence(read_as.text, self.texts)})
+        reported = self._or_none("summary", lambda: summary(shape, called, self.texts, counted=plural, reading=said))
         if reported is None or (self.is_business and leaks(reported, self.catalog, self.texts.language)):
             return fixed
         return reported

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from datetime import date
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, Final, Literal, Self
@@ -141,6 +142,7 @@ class Catalog(_Value):
     definitions: Mapping[str, str] = Field(
         default={}, description="`metric:revenue`, `dataset:orders` or the like -> the owner's definition, as JSON"
     )
+    today: date | None = Field(default=None, description="the day that counts as today, of data that stands still")
 
     def table(self, name: str, schema_name: str | None = None) -> Table | None:
         """Return the table of that name, case ignored; without a schema the default schema wins."""
@@ -176,8 +178,8 @@ class Catalog(_Value):
     def fingerprint(self) -> str:
         """32 hex digits of the SHA-256 of the canonical JSON: equal catalogs have equal fingerprints."""
         # Table by table: one call for ten thousand of them would let no other thread work for a third of a second.
-        # What has no definitions keeps the fingerprint that it had before there were any.
-        left_out = None if self.definitions else {"definitions"}
+        # What has no definitions or day of its own keeps the fingerprint that it had before there were any.
+        left_out = {name for name in ("definitions", "today") if not getattr(self, name)}
         hashed = hashlib.sha256(self.model_copy(update={"tables": ()}).model_dump_json(exclude=left_out).encode())
         for table in self.tables:
             hashed.update(table.model_dump_json().encode())

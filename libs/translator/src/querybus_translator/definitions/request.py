@@ -172,13 +172,16 @@ def _change(name: str, unit: Grain, made: dict[str, Metric]) -> str:
         if of == {name} and _is_change(metric, unit) and metric.words.state == "approved":
             return key
     grown = f"{name}_change"
-    made[grown] = Metric(grown, "later - earlier", inputs=(Input(name, "later"), Input(name, "earlier", Span(1, unit))))
+    inputs = Input(name, "later"), Input(name, "earlier", Span(1, unit))
+    words = _called(name, made, {"en": "change of {label}", "zh": "{label}变化"})
+    made[grown] = Metric(grown, "later - earlier", inputs=inputs, words=words)
     return grown
 
 
 def _share(name: str, made: dict[str, Metric]) -> str:
     shared = f"{name}_share"
-    made[shared] = Metric(shared, "x", inputs=(Input(name, "x"),), share_of_total=True)
+    words = _called(name, made, {"en": "share of {label}", "zh": "{label}占比"})
+    made[shared] = Metric(shared, "x", inputs=(Input(name, "x"),), share_of_total=True, words=words)
     return shared
 
 
@@ -218,5 +221,21 @@ def _part(name: str, state: State, layer: Layer, made: dict[str, Metric]) -> str
 
 def _before(name: str, unit: Grain, made: dict[str, Metric]) -> str:
     earlier = f"{name}_{unit.value}_before"
-    made[earlier] = Metric(earlier, "x", inputs=(Input(name, "x", Span(1, unit)),))
+    said = unit.value.replace("_", " ")
+    words = _called(name, made, {"en": f"{{label}} a {said} before", "zh": f"{_EARLIER_ZH[unit]}{{label}}"})
+    made[earlier] = Metric(earlier, "x", inputs=(Input(name, "x", Span(1, unit)),), words=words)
     return earlier
+
+
+_EARLIER_ZH: Final[Mapping[Grain, str]] = {
+    Grain.HOUR: "上一小时", Grain.DAY: "前一天", Grain.WEEK: "上周", Grain.MONTH: "上月", Grain.QUARTER: "上季度", Grain.YEAR: "上年同期",
+    Grain.FISCAL_QUARTER: "上财季", Grain.FISCAL_YEAR: "上财年同期",
+}  # fmt: skip
+
+
+def _called(name: str, made: Mapping[str, Metric], texts: Mapping[Language, str]) -> Words:
+    """Return what a figure that is made of another is called, in both languages."""
+    words = made[name].words if name in made else Words()
+    return Words(
+        label={language: text.format(label=label_of(name, words, language)) for language, text in texts.items()}
+    )

@@ -49,10 +49,7 @@ async def read_catalog(
     default_schema: str | None,
     timer: Callable[[], float] = time.monotonic,
 ) -> Catalog | Failure:
-    """Return the catalog of a connection, or why its structure could not be read.
-
-    Tables of the default schema carry no schema and stand first.
-    """
+    """Return the catalog of a connection, tables of the default schema first, or why its structure could not be read."""
     parts: list[Sequence[Sequence[Scalar]]] = []
     for sql in (queries.tables, queries.columns, queries.keys, queries.foreign):
         result = await ask(sql, STRUCTURE_ROWS_MAX, STRUCTURE_SECONDS_MAX)
@@ -100,6 +97,7 @@ async def read_catalog(
         default_schema=default_schema,
         glossary=dict(config.glossary),
         definitions=config.definition_pieces,
+        today=config.today,
     )
 
 

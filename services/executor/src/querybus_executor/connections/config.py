@@ -7,6 +7,7 @@ the file itself holds no secret.
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 import re
 import ssl
@@ -119,6 +120,7 @@ class ConnectionConfig(BaseModel):
     definitions: Path | None = Field(
         default=None, description="an Ossie file of what the owner's words mean: metrics, dimensions, relations"
     )
+    today: dt.date | None = Field(default=None, description="the day that counts as today, for data that stands still")
     personal: tuple[str, ...] = Field(default=(), description="`table` or `table.column` of which no value is kept")
     not_personal: tuple[str, ...] = Field(
         default=(), description="`table` or `table.column` whose name looks personal and that is not"

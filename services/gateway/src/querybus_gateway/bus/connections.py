@@ -44,4 +44,4 @@ async def definitions(wanted: CatalogCall, credential: Credential, use_cases: Us
 
 
 async def suggestions(wanted: CatalogCall, credential: Credential, use_cases: UseCases) -> Json | Problem:
-    return await use_cases.catalogs.suggestions(wanted.connection, credential, wanted.language)
+    return await use_cases.definitions.suggestions(wanted.connection, credential, wanted.language)

@@ -73,7 +73,7 @@ async def suggest_questions(request: v1.SuggestQuestionsRequest, call: GrpcCall)
     wanted = _checked(_InLanguage, {"language": request.language})
     if isinstance(wanted, Problem):
         return wanted
-    result = await call.use_cases.catalogs.suggestions(request.connection, call.credential, wanted.language)
+    result = await call.use_cases.definitions.suggestions(request.connection, call.credential, wanted.language)
     return result if isinstance(result, Problem) else v1.SuggestQuestionsResponse(questions=result["questions"])
 
 

@@ -64,4 +64,4 @@ async def suggested(
     request: Request, use_cases: UseCasesOf, name: str, credential: Caller, language: InLanguage = "en"
 ) -> JSONResponse:
     """Return questions that can be asked as they stand."""
-    return answered(request, await use_cases.catalogs.suggestions(name, credential, language))
+    return answered(request, await use_cases.definitions.suggestions(name, credential, language))

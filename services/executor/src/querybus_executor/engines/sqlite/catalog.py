@@ -29,6 +29,7 @@ def read_sqlite_catalog(config: ConnectionConfig) -> Catalog | Failure:
             synonyms=config.synonyms,
             glossary=config.glossary,
             definitions=config.definition_pieces,
+            today=config.today,
             values=config.values,
             personal=(*config.personal, *policy.hidden_columns),
             not_personal=config.not_personal,

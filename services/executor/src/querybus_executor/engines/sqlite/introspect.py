@@ -8,6 +8,7 @@ read with replacement characters where it is no UTF-8. Values are kept of text c
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import sqlite3
 import time
@@ -63,6 +64,7 @@ def introspect(
     synonyms: Mapping[str, Sequence[str]] | None = None,
     glossary: Mapping[str, str] | None = None,
     definitions: Mapping[str, str] | None = None,
+    today: dt.date | None = None,
     values: bool = True,
     personal: Collection[str] = (),
     not_personal: Collection[str] = (),
@@ -102,6 +104,7 @@ def introspect(
         tables=tuple(_with_real_keys(column, by_name) for column in described),
         glossary=dict(glossary or {}),
         definitions=dict(definitions or {}),
+        today=today,
     )
 
 

@@ -19,7 +19,6 @@ from querybus.text.disclosure import leaks
 from querybus.text.labels import column_label, table_label
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.public.redaction import Json
-from querybus_gateway.use_cases.catalogs.suggestions import suggestions
 from querybus_gateway.use_cases.queries import BUS_RETRY_SECONDS
 
 _TROUBLE = Problem(ProblemCode.BUS_UNAVAILABLE, retry_after_seconds=BUS_RETRY_SECONDS)
@@ -80,16 +79,6 @@ class Catalogs:
             "connection": name,
             "tables": tables,
             "glossary": dict(result.seen.glossary) if _is_analyst(credential) else {},
-        }
-
-    async def suggestions(self, name: str, credential: Credential, language: Language) -> Json | Problem:
-        """Return questions that can be asked of a connection as they stand: `{connection, questions}`."""
-        result = await self.seen(name, credential)
-        if isinstance(result, Problem):
-            return result
-        return {
-            "connection": name,
-            "questions": list(suggestions(result.seen, language, credential.audience, result.whole)),
         }
 
     async def _known(self, name: str, credential: Credential) -> Connection | Problem:

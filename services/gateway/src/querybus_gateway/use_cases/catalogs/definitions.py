@@ -19,6 +19,8 @@ from querybus.text.readable_name import readable_name, spoken_name
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.public.redaction import Json
 from querybus_gateway.use_cases.catalogs.connections import Catalogs, Seen
+from querybus_gateway.use_cases.catalogs.defined_questions import defined_questions
+from querybus_gateway.use_cases.catalogs.suggestions import SUGGESTIONS_MAX, suggestions
 from querybus_gateway.use_cases.queries import BUS_RETRY_SECONDS
 
 if TYPE_CHECKING:
@@ -40,15 +42,10 @@ class Definitions:
 
     async def listed(self, name: str, credential: Credential, language: Language) -> Json | Problem:
         """Return what is defined: `{connection, version, metrics: [...]}`, drafts left out."""
-        seen = await self._catalogs.seen(name, credential)
-        if isinstance(seen, Problem):
-            return seen
-        try:
-            known = await self._knowledge.read(credential.tenant, name)
-        except BusTrouble:
-            return Problem(ProblemCode.BUS_UNAVAILABLE, retry_after_seconds=BUS_RETRY_SECONDS)
-        taught = {entry.key: entry.text for entry in known.of(EntryKind.DEFINITION)}
-        layer = await asyncio.to_thread(_usable, {**seen.whole.definitions, **taught}, seen)
+        usable = await self._usable(name, credential)
+        if isinstance(usable, Problem):
+            return usable
+        seen, layer = usable
         metrics = layer.metrics.values() if layer is not None else ()
         is_analyst = credential.audience == "analyst"
         return {
@@ -61,6 +58,32 @@ class Definitions:
                 if (shown := _metric(metric, seen.whole, language, is_analyst=is_analyst)) is not None
             ],
         }
+
+    async def suggestions(self, name: str, credential: Credential, language: Language) -> Json | Problem:
+        """Return questions that can be asked of a connection as they stand, of what is defined first: `{connection, questions}`."""
+        usable = await self._usable(name, credential)
+        if isinstance(usable, Problem):
+            return usable
+        seen, layer = usable
+        others = suggestions(seen.seen, language, credential.audience, seen.whole)
+        defined = ()
+        if layer is not None:
+            defined = await asyncio.to_thread(defined_questions, layer, seen.seen, language, credential.audience)
+        questions = dict.fromkeys((*defined, *others))
+        return {"connection": name, "questions": list(questions)[:SUGGESTIONS_MAX]}
+
+    async def _usable(self, name: str, credential: Credential) -> tuple[Seen, Layer | None] | Problem:
+        """Return the catalog as the caller sees it, and the definitions that read nothing else."""
+        seen = await self._catalogs.seen(name, credential)
+        if isinstance(seen, Problem):
+            return seen
+        try:
+            known = await self._knowledge.read(credential.tenant, name)
+        except BusTrouble:
+            return Problem(ProblemCode.BUS_UNAVAILABLE, retry_after_seconds=BUS_RETRY_SECONDS)
+        taught = {entry.key: entry.text for entry in known.of(EntryKind.DEFINITION)}
+        pieces = {**seen.whole.definitions, **taught}
+        return seen, await asyncio.to_thread(_usable, pieces, seen) if pieces else None
 
     async def defined(self, name: str, metric: str, credential: Credential, language: Language) -> Json | Problem:
         """Return one definition, by its name or by what people call it."""

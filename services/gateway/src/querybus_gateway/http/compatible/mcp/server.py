@@ -177,7 +177,7 @@ class _Tools:
     async def _topic(self, named: dict[str, Any], caller: Credential) -> TopicOut:
         catalogs, name = self._use_cases.catalogs, named["name"]
         found = await catalogs.catalog(name, caller, "en")
-        asked = await catalogs.suggestions(name, caller, "en")
+        asked = await self._use_cases.definitions.suggestions(name, caller, "en")
         return TopicOut(
             connection=name,
             description=named["description"],
