@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Language, Table
+from querybus.core.catalog import Catalog, Column, ColumnKind, ColumnProfile, Dialect, Language, Table
 from querybus.core.envelope import Attempt, Audience, Envelope, Retries
 from querybus.core.messages import Agreement, Analysis, Answer, Concluded, Origin, Outcome, Result, ResultColumn
 from querybus.core.subjects import EventName, StageName
 from querybus_presenter.present import render
-from querybus_presenter.wording.absent import absent_value
+from querybus_presenter.wording.absent import why_nothing
 from querybus_presenter.wording.explain import counted
 from querybus_presenter.wording.statement import read
 from querybus_presenter.wording.texts import load_texts
@@ -168,7 +168,39 @@ def test_a_value_that_does_not_occur_is_named_with_those_that_do(sql: str, said:
     orders = Table(name="orders", columns=(identity, channel, status))
     catalog = Catalog(connection="shop", dialect=Dialect.SQLITE, tables=(orders,))
     texts = WORDS["en", "business"]
-    assert absent_value(read(sql, Dialect.SQLITE), catalog, texts, with_names=False) == said
+    assert why_nothing(read(sql, Dialect.SQLITE), catalog, texts, with_names=False) == said
+
+
+@pytest.mark.parametrize(
+    ("condition", "language", "said"),
+    [
+        ("made >= '2030-01-01' AND made < '2031-01-01'", "en", "The data ends on 30 June 2026."),
+        ("made < '2020-05-01'", "zh", "数据从2023年7月1日开始。"),
+        ("strftime('%Y', made) = '2022'", "en", "The data begins on 1 July 2023."),
+        ("made >= '2026-06-30'", "en", None),
+        ("made < '2023-07-02'", "en", None),
+        ("unmeasured >= '2030-01-01'", "en", None),
+    ],
+)
+def test_a_period_before_or_behind_all_data_is_said_with_where_the_data_is(
+    condition: str, language: Language, said: str | None
+) -> None:
+    profile = ColumnProfile(value_min="2023-07-01", value_max="2026-06-30 10:00:00")
+    made = Column(name="made", type="date", kind=ColumnKind.DATE, profile=profile)
+    other = Column(name="unmeasured", type="date", kind=ColumnKind.DATE)
+    orders = Table(name="orders", columns=(made, other), row_estimate=5_000)
+    large = orders.model_copy(update={"row_estimate": 5_000_000})
+    catalog, too_large = (
+        Catalog(connection="shop", dialect=Dialect.SQLITE, tables=(table,)) for table in (orders, large)
+    )
+    # Also where a definition's statement has it: below the outermost query.
+    for sql in (
+        f"SELECT COUNT(*) FROM orders WHERE {condition}",
+        f"WITH b0 AS (SELECT COUNT(*) AS m0 FROM orders AS orders WHERE {condition}) SELECT m0 FROM b0",
+    ):
+        tree = read(sql, Dialect.SQLITE)
+        assert why_nothing(tree, catalog, WORDS[language, "business"], with_names=False) == said
+        assert why_nothing(tree, too_large, WORDS[language, "business"], with_names=False) is None
 
 
 def test_what_a_second_draft_came_to_is_said_and_counted_into_the_confidence():

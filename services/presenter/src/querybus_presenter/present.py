@@ -46,7 +46,7 @@ from querybus_presenter.ports import Catalogs
 from querybus_presenter.summaries.model_summary import Summarizer
 from querybus_presenter.summaries.summary import fixed_summary, summary
 from querybus_presenter.whole_result import Pages, whole_result
-from querybus_presenter.wording.absent import absent_value, is_nothing
+from querybus_presenter.wording.absent import is_nothing, why_nothing
 from querybus_presenter.wording.confirmation import asking, done
 from querybus_presenter.wording.explain import assurance, counted
 from querybus_presenter.wording.labels import distinct_names, is_neutral, labels
@@ -219,7 +219,7 @@ class _Context:
         if is_nothing(result):
             absent = self._or_none(
                 "next_step",
-                lambda: absent_value(self._draft_tree(), self.catalog, self.texts, with_names=not self.is_business),
+                lambda: why_nothing(self._draft_tree(), self.catalog, self.texts, with_names=not self.is_business),
             )
             if absent is not None and self.may_say(absent):
                 return absent

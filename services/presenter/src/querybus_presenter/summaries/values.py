@@ -1,6 +1,6 @@
 """Cell values in words of a language: numbers with separators, dates as people write them, nothing rounded away.
 
-Decimals come as text on the wire. A number keeps at most DECIMALS_MAX decimals; what is smaller keeps three figures.
+Decimals come as text on the wire. A number keeps at most DECIMALS_MAX decimals; what is smaller than one keeps three figures.
 """
 
 from __future__ import annotations
@@ -111,8 +111,8 @@ def is_money(name: str) -> bool:
 def number_in_words(value: Decimal, *, with_cents: bool = False) -> str:
     """Return a number with thousands apart; both languages write them alike. Money is shown with its cents.
 
-    >>> [number_in_words(Decimal(each)) for each in ("1234567", "1234.5", "3.14159", "0.000123456", "-0.00")]
-    ['1,234,567', '1,234.5', '3.14', '0.000123', '0']
+    >>> [number_in_words(Decimal(text)) for text in ("1234567", "1234.5", "3.14159", "0.01164", "0.000123456", "-0.00")]
+    ['1,234,567', '1,234.5', '3.14', '0.0116', '0.000123', '0']
     >>> number_in_words(Decimal("1234.5"), with_cents=True)
     '1,234.50'
     """
@@ -120,7 +120,7 @@ def number_in_words(value: Decimal, *, with_cents: bool = False) -> str:
         return f"{value:,.2f}"
     if not value:
         return "0"
-    decimals = DECIMALS_MAX if abs(value) >= Decimal("0.01") else max(DECIMALS_MAX, 2 - value.adjusted())
+    decimals = max(DECIMALS_MAX, 2 - value.adjusted())
     if decimals > 30:
         return f"{value:.2e}"
     text = f"{round(value, decimals):,f}"

@@ -15,11 +15,11 @@ def in_words(period: Period, texts: Texts) -> str:
     begin, end = period.begin, period.end
     if begin is None or end is None:
         if begin is not None:
-            return rows["since"].format(day=_day(begin, texts))
-        return rows["until"].format(day=_day(end - timedelta(days=1), texts)) if end is not None else ""
+            return rows["since"].format(day=day_in_words(begin, texts))
+        return rows["until"].format(day=day_in_words(end - timedelta(days=1), texts)) if end is not None else ""
     last = end - timedelta(days=1)
     if begin == last:
-        return rows["on_day"].format(day=_day(begin, texts))
+        return rows["on_day"].format(day=day_in_words(begin, texts))
     if (begin.month, begin.day, end.month, end.day) == (1, 1, 1, 1):
         if end.year - begin.year == 1:
             return rows["in_year"].format(year=begin.year)
@@ -50,5 +50,6 @@ def _month(day: date, texts: Texts) -> str:
     return MONTHS[day.month - 1] if texts.language == "en" else str(day.month)
 
 
-def _day(day: date, texts: Texts) -> str:
+def day_in_words(day: date, texts: Texts) -> str:
+    """Return a day as people write it: 30 June 2026, 2026年6月30日."""
     return texts.periods["day"].format(day=day.day, month=_month(day, texts), year=day.year)
