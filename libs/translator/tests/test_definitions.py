@@ -17,6 +17,7 @@ from querybus_translator.definitions.answer import (
     NotByDefinition,
     answer_question,
     defined_of,
+    without_unread,
 )
 from querybus_translator.definitions.outcome import Asked, Several, Unread
 from querybus_translator.definitions.reader import read_request
@@ -95,6 +96,10 @@ def test_figures_groupings_and_periods_are_read_in_both_languages(
         ("revenue, 5-20 May 2025", date(2025, 5, 5), date(2025, 5, 21)),
         ("revenue on 3 March 2025", date(2025, 3, 3), date(2025, 3, 4)),
         ("revenue since the 3rd of March", date(2025, 3, 3), None),
+        ("revenue next year", date(2026, 1, 1), date(2027, 1, 1)),
+        ("revenue in the next 30 days", date(2025, 6, 15), date(2025, 7, 15)),
+        ("下个月的收入", date(2025, 7, 1), date(2025, 8, 1)),
+        ("未来两周的收入", date(2025, 6, 15), date(2025, 6, 29)),
         ("revenue December 2024 to February 2025", date(2024, 12, 1), date(2025, 3, 1)),
         ("revenue last month", date(2025, 5, 1), date(2025, 6, 1)),
         ("revenue in 2025-03", date(2025, 3, 1), date(2025, 4, 1)),
@@ -332,3 +337,38 @@ def test_codes_are_asked_for_and_read_back_by_what_they_mean_in_both_languages()
         assert isinstance(found, ByDefinition), found
         assert found.reading.startswith(said)
         assert shop_rows().execute(found.sql).fetchall() == [(10,)]
+
+
+@pytest.mark.parametrize(
+    ("question", "language", "about", "offered"),
+    [
+        ("revenue in Atlantis", "en", "Atlantis", "revenue"),
+        ("what was the gross revenue in January 2025?", "en", "gross", "what was the revenue in January 2025?"),
+        ("revenue by moon phase", "en", "moon, phase", "revenue"),
+        ("新品收入", "zh", "新品", "收入"),
+        ("亚特兰蒂斯的收入", "zh", "亚特兰蒂斯", "收入"),
+    ],
+)
+def test_a_reading_is_offered_without_the_few_words_that_nothing_defines(
+    question: str, language: Language, about: str, offered: str
+) -> None:
+    found = without_unread(question, (), shop(), ASKER, language)
+    assert found is not None
+    assert (found[0], found[1][0]) == (about, offered)
+    assert all(isinstance(answer_question(one, (), shop(), ASKER, language), ByDefinition) for one in found[1])
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "revenue of returning customers",
+        "revenue without gizmos",
+        "revenue of 7 gizmos",
+        "revenue of the best gizmos of all our dear friends",
+        "未付款的收入",
+        "revenue by region",
+        "gizmos in Atlantis",
+    ],
+)
+def test_what_would_change_a_figure_is_never_left_out_of_what_is_offered(question: str) -> None:
+    assert without_unread(question, (), shop(), ASKER, "zh" if not question.isascii() else "en") is None

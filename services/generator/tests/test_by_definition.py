@@ -77,6 +77,25 @@ async def test_a_model_is_given_the_expressions_of_the_definitions_that_a_questi
     assert "heads" not in model.prompt
 
 
+async def test_a_word_that_nothing_defines_is_asked_about_with_the_definitions_reading_first() -> None:
+    found = await run(asked("turnover by city in Atlantis"), taught=Taught())
+    assert isinstance(found, Envelope)
+    body = found.body
+    assert isinstance(body, Concluded)
+    assert body.outcome is Outcome.CLARIFICATION
+    assert body.clarification is not None
+    assert (body.clarification.about, body.clarification.read_as) == ("Atlantis", "turnover by city")
+    assert body.clarification.options[0].question == "turnover by city"
+
+
+async def test_a_defined_figure_with_one_more_word_is_no_list_of_lines() -> None:
+    found = await run(asked("show gross turnover"), taught=Taught())
+    assert isinstance(found, Envelope)
+    assert isinstance(found.body, Concluded), found.body
+    assert found.body.clarification is not None
+    assert found.body.clarification.about == "gross"
+
+
 async def test_another_tenants_definitions_do_not_exist() -> None:
     model = SpokenModel("```sql\nSELECT 1 FROM orders\n```")
     body = drafted(await run(asked("turnover by city", tenant="other"), model=model, taught=Taught()))

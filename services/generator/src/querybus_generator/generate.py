@@ -54,7 +54,7 @@ from querybus_generator.reply.read import SaidReply, read_reply
 from querybus_generator.steps.ask_about_words import ask_about_vague_terms
 from querybus_generator.steps.asked_by_model import asked_by_model
 from querybus_generator.steps.by_change import answer_by_change
-from querybus_generator.steps.by_definition import answer_by_definition, answer_metrics_by_name
+from querybus_generator.steps.by_definition import answer_by_definition, answer_metrics_by_name, ask_without_unread
 from querybus_generator.steps.by_picture import answer_by_picture
 from querybus_generator.steps.choose_connection import Routed, ask_which_connection, label_of, route
 from querybus_generator.steps.classify import said_by_model, unsettled
@@ -399,6 +399,10 @@ async def _builtin(
         return instead_of or other_language(subject)
     reading = await asyncio.to_thread(_read_in_thread, subject, turns)
     assumed: tuple[str, ...] = ()
+    if instead_of is None:
+        reading, defined = await ask_without_unread(subject, reading)
+        if defined is not None and isinstance(reading, NotRead) and _was_asked_about(reading, turns):
+            return defined
     if isinstance(reading, NotRead) and _was_asked_about(reading, turns):
         # Nobody is asked twice about a word: the best reading without it is given, and said.
         assumed = (fill(subject.texts.note_left_out, {"word": reading.about, "question": reading.read_as}),)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from itertools import islice
 from typing import Final, TypeVar
 
 from querybus.core.catalog import Catalog, Language
 from querybus.core.requests.metrics_query import MetricsQuery
 from querybus.text.readable_name import spoken_name
-from querybus_semantic.checks.binding import bound, flags_of, stored_values
+from querybus_semantic.checks.binding import bound, flags_of, stored_values, table_of
 from querybus_semantic.compiling.compile import Compiled, compile_request
 from querybus_semantic.compiling.leaves import field_named
 from querybus_semantic.formats.document import BadFileError
@@ -23,6 +24,7 @@ from querybus_semantic.layer.request import Asker, Dimension, Filter, Request, V
 from querybus_translator.definitions.describe import labels_of, noted, reading_of, units_of
 from querybus_translator.definitions.naming.own_terms import with_own_terms
 from querybus_translator.definitions.naming.vocabulary import currency_of, is_count, word_list
+from querybus_translator.definitions.naming.words import question_words
 from querybus_translator.definitions.outcome import Asked, Several, Unread
 from querybus_translator.definitions.reader import read_change, read_request
 from querybus_translator.language.names import name_words
@@ -30,6 +32,9 @@ from querybus_translator.language.names import name_words
 CONFIDENCE: Final = 0.95
 EARLIER_MAX: Final = 8
 OPTIONS_MAX: Final = 3
+SPLIT_VALUES_MAX: Final = 20
+UNREAD_MAX: Final = 3
+"""Words that a reading is offered without: a question of more of them is another question."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +120,69 @@ def answer_question(
     if isinstance(asked, Unread) or _wants_lines(question, asked):
         return None
     return _compiled(asked.request, asked.layer, defined, language, asker, question)
+
+
+def without_unread(
+    question: str, earlier: Sequence[str], defined: Defined, asker: Asker, language: Language
+) -> tuple[str, tuple[str, ...]] | None:
+    """Return the words of a question that no definition has, and questions without them that are answered, the nearest first.
+
+    None where one of them may change the figure: what negates, counts, compares or is a deed is never left out.
+    """
+    left: list[str] = []
+    text = question
+    read = _read(text, defined, asker, is_first=False)
+    while isinstance(read, Unread) and read.words and len(left) <= UNREAD_MAX:
+        if any(_weighs(word) for word in read.words):
+            return None
+        left += read.words
+        for word in read.words:
+            text = _without(text, word)
+        read = _read(text, defined, asker, is_first=False)
+
+    def is_answered(asked: str) -> bool:
+        return isinstance(answer_question(asked, earlier, defined, asker, language), ByDefinition)
+
+    if not left or len(left) > UNREAD_MAX or not is_answered(text):
+        return None
+    is_split = isinstance(read, Asked) and bool(read.request.dimensions)
+    more = () if is_split else tuple(islice(filter(is_answered, _split(text, defined, language)), OPTIONS_MAX - 1))
+    return ", ".join(left), (text, *more)
+
+
+def _split(question: str, defined: Defined, language: Language) -> Iterator[str]:
+    """Yield a question about one figure, split: by what has few values, and per month."""
+    plain = question.rstrip("?？ ")
+    for dataset in defined.layer.datasets.values():
+        table = None if dataset.is_query else table_of(defined.catalog, dataset.source)
+        for field in dataset.fields.values() if table is not None else ():
+            column = table.column(field.expression) if table is not None else None
+            if column is not None and field.words.offered and 1 < (column.distinct_count or 0) <= SPLIT_VALUES_MAX:
+                said = label_of(field.name, field.words, language)
+                yield f"{plain} by {said}" if language == "en" else f"各{said}的{plain}"
+    yield f"{plain} per month" if language == "en" else f"每月{plain}"
+
+
+def _weighs(word: str) -> bool:
+    norm = word.casefold()
+    return (
+        norm in question_words().weighty
+        or any(sign.isdecimal() for sign in norm)
+        or norm.endswith(("ed", "ing", "er", "est"))
+        or not set("不没无非未最超低高多少比前后").isdisjoint(norm)
+    )
+
+
+def _without(question: str, word: str) -> str:
+    """Return a question without a word, and without the small words that only led to it: "revenue in Atlantis"."""
+    if not word.isascii():
+        return re.sub(rf"[和与、]?{re.escape(word)}的?", "", question, count=1)
+    small = r"(?:\b(?:in|of|for|from|at|on|with|by|to|the|a|an|and|called|named)\s+)*"
+    ends = rf"{small}\b{re.escape(word)}\b\s*(?=[?.!,;]|$)"
+    text, count = re.subn(ends, "", question, count=1, flags=re.IGNORECASE)
+    if not count:
+        text = re.sub(rf"\b{re.escape(word)}\b", "", question, count=1, flags=re.IGNORECASE)
+    return re.sub(r"\s+([?.!,;])", r"\1", " ".join(text.split()))
 
 
 def _unconverted(question: str, earlier: Sequence[str], defined: Defined, asker: Asker) -> NotByDefinition | None:

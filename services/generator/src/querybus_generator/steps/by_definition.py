@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from dataclasses import replace
 from typing import Final
 
 from querybus.core.envelope import Envelope
@@ -13,8 +15,9 @@ from querybus.text.picture_words import without_picture
 from querybus_generator.conversation.turns import earlier_questions
 from querybus_generator.linking.linker import Prepared
 from querybus_generator.ports import History
+from querybus_generator.prompts.template import fill
 from querybus_generator.steps.classify import unsettled
-from querybus_generator.subject import Subject, clarification, drafted_envelope, with_header
+from querybus_generator.subject import OPTIONS_MAX, Subject, clarification, drafted_envelope, with_header
 from querybus_semantic.layer.request import Asker
 from querybus_translator.definitions.answer import (
     CONFIDENCE,
@@ -22,8 +25,10 @@ from querybus_translator.definitions.answer import (
     NotByDefinition,
     answer_metrics,
     answer_question,
+    without_unread,
 )
 from querybus_translator.definitions.describe import relevant_lines
+from querybus_translator.translation import NotRead, Translated
 
 LINES_MAX: Final = 8
 Reached = Envelope[Drafted] | Envelope[Concluded] | Failure | Subject
@@ -56,6 +61,34 @@ async def answer_by_definition(subject: Subject, _: Asked, __: History) -> Reach
         return _drafted(subject, read)
     subject = with_header(subject, classification=envelope.classification or unsettled())
     return clarification(subject, Trigger.AMBIGUOUS_QUESTION, read.about, read.options)
+
+
+async def ask_without_unread(
+    subject: Subject, reading: Translated | NotRead
+) -> tuple[Translated | NotRead, Envelope[Drafted] | None]:
+    """Return what is asked back with the definitions' reading first, and the answer that this reading has.
+
+    As it was where definitions do not read the question but for a few words. A list of lines is no answer to a question
+    about a figure that is defined: "gross revenue" is asked about, not shown line by line.
+    """
+    defined, envelope = subject.prepared.defined, subject.envelope
+    if defined is None or (isinstance(reading, Translated) and _ADDS_UP.search(reading.sql) is not None):
+        return reading, None
+    question, earlier = without_picture(envelope.question), earlier_questions(subject.turns)
+    known = await asyncio.to_thread(without_unread, question, earlier, defined, _asker(subject), envelope.language)
+    if known is None:
+        return reading, None
+    about, texts = known
+    found = await asyncio.to_thread(answer_question, texts[0], earlier, defined, _asker(subject), envelope.language)
+    others = reading.options if isinstance(reading, NotRead) and reading.read_as else ()
+    options = tuple(dict.fromkeys((*texts[:1], *others, *texts[1:])))[:OPTIONS_MAX]
+    asked = NotRead(Trigger.AMBIGUOUS_QUESTION, about, options, read_as=texts[0])
+    said = fill(subject.texts.note_left_out, {"word": about, "question": texts[0]})
+    noted = replace(subject, notes=(*subject.notes, said))
+    return asked, _drafted(noted, found) if isinstance(found, ByDefinition) else None
+
+
+_ADDS_UP: Final = re.compile(r"\b(?:count|sum|avg|min|max)\s*\(", re.IGNORECASE)
 
 
 def _asker(subject: Subject) -> Asker:

@@ -161,7 +161,8 @@ def _led_unit(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Pe
 def _rolling(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Period] | None:
     known = times()
     place = start
-    if tokens[place].norm not in known.rolling:
+    is_ahead = tokens[place].norm in known.ahead
+    if not is_ahead and tokens[place].norm not in known.rolling:
         return None
     place += 1
     if place >= len(tokens):
@@ -176,7 +177,12 @@ def _rolling(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Per
         unit = known.units.get(tokens[end - 1].norm + tokens[end].norm) or known.units.get(tokens[end].norm)
     if unit is None or not 1 <= count <= 1_000:
         return None
-    return end + 1, Period(_plus(today, unit, -count), today + timedelta(days=1))
+    span = (
+        Period(today, _plus(today, unit, count))
+        if is_ahead
+        else Period(_plus(today, unit, -count), today + timedelta(days=1))
+    )
+    return end + 1, span
 
 
 def _count(token: Token) -> int | None:

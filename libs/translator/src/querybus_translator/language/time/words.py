@@ -49,6 +49,7 @@ class Times:
     relative_firsts: frozenset[str]
     leads: Mapping[str, int]
     rolling: frozenset[str]
+    ahead: frozenset[str]
     units: Mapping[str, Unit]
     steps: Mapping[str, Unit]
     months: Mapping[str, int]
@@ -74,7 +75,10 @@ def times() -> Times:
         chinese.update(row.get("zh", ()))
     units = {word: Unit[name.upper()] for language in read["units"].values() for word, name in language.items()}
     chinese.update(
-        read["rolling"]["zh"], read["units"]["zh"], (quarter for quarter in read["quarters"] if len(quarter) > 2)
+        read["rolling"]["zh"],
+        read["ahead"]["zh"],
+        read["units"]["zh"],
+        (quarter for quarter in read["quarters"] if len(quarter) > 2),
     )
     chinese.update(read["halves"])
     chinese.update(read["day_parts"])
@@ -86,6 +90,7 @@ def times() -> Times:
         relative_firsts=frozenset(form[0] for form in relative),
         leads=read["leads"],
         rolling=frozenset((*read["rolling"]["en"], *read["rolling"]["zh"])),
+        ahead=frozenset((*read["ahead"]["en"], *read["ahead"]["zh"])),
         units=units,
         steps=units | parts,
         months=read["months"],
@@ -107,7 +112,7 @@ def time_words() -> frozenset[str]:
 def leads_period(word: str) -> bool:
     """Return whether a lower-case word opens a period: "last" month, "yesterday"."""
     known = times()
-    return word in known.leads or word in known.rolling or (word,) in known.relative
+    return word in known.leads or word in known.rolling or word in known.ahead or (word,) in known.relative
 
 
 def is_month(word: str) -> bool:
