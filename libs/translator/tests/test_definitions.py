@@ -9,7 +9,7 @@ import pytest
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Language, Table
 from querybus_semantic.formats.entries import pieces_of
-from querybus_semantic.layer.definitions import Dataset, Field, Layer, Metric, Type
+from querybus_semantic.layer.definitions import Dataset, Field, Layer, Metric, Type, Words
 from querybus_semantic.layer.request import Asker, Dimension, Filter, Op, Period
 from querybus_translator.definitions.answer import (
     ByDefinition,
@@ -372,3 +372,12 @@ def test_a_reading_is_offered_without_the_few_words_that_nothing_defines(
 )
 def test_what_would_change_a_figure_is_never_left_out_of_what_is_offered(question: str) -> None:
     assert without_unread(question, (), shop(), ASKER, "zh" if not question.isascii() else "en") is None
+
+
+def test_what_the_owner_calls_a_table_in_chinese_is_no_other_figure_that_a_dictionary_has_for_it() -> None:
+    customers = replace(SHOP.datasets["customers"], words=Words(synonyms=("客户",)))
+    layer = replace(SHOP, datasets={**SHOP.datasets, "customers": customers})
+    layer = replace(layer, metrics={name: one for name, one in layer.metrics.items() if name != "customer_count"})
+    defined = defined_of(pieces_of(layer), shop().catalog)
+    assert defined is not None
+    assert answer_question("我们一共有多少客户？", (), defined, ASKER, "zh") is None

@@ -144,12 +144,19 @@ def _per_person(vocabulary: Vocabulary) -> Meaning | None:
     return next(iter(found.values())) if len(found) == 1 else None
 
 
+def _is_own(token: Token, vocabulary: Vocabulary) -> bool:
+    return token.kind is TokenKind.HAN and (token.base,) in vocabulary.phrases
+
+
 def meant(window: Sequence[Token], vocabulary: Vocabulary, sorts: Sequence[Sort]) -> Meaning | None:
     """Return the one thing that words stand for: the first of the sorts, by the longest of the names; None where there are several."""
     if window[0].norm in _PER_PERSON and all(token.norm in _GENERAL_COUNTS for token in window[1:]):
         return _per_person(vocabulary)
+    # What the owner calls something in Chinese means that, and no other thing that a dictionary would have it mean.
     words = [
-        ((token.base,), *english_of(vocabulary).get(token.norm, ())) for token in window if token.norm not in _BETWEEN
+        ((token.base,), *(() if _is_own(token, vocabulary) else english_of(vocabulary).get(token.norm, ())))
+        for token in window
+        if token.norm not in _BETWEEN
     ]
     if math.prod(map(len, words)) > TRANSLATIONS_MAX:
         return None
