@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from querybus.core.catalog import Column, ColumnKind
 from querybus_translator import NotRead, Translated, translate
 
 from .test_translator import TODAY, answer, library
@@ -173,3 +174,20 @@ def test_no_ranking_is_offered_where_more_is_said(question: str) -> None:
 )
 def test_what_is_popular_is_asked_back_with_what_refers_to_it(question: str, first: str) -> None:
     assert first in asked_back(question).options
+
+
+def test_beside_the_name_of_a_column_with_few_values_these_are_offered() -> None:
+    catalog, _ = library()
+    status = Column(
+        name="status", type="TEXT", kind=ColumnKind.TEXT, values=("lent", "kept", "sold"), values_complete=True
+    )
+    tables = tuple(
+        table.model_copy(update={"columns": (*table.columns, status)}) if number == 0 else table
+        for number, table in enumerate(catalog.tables)
+    )
+    name = catalog.tables[0].name
+    with_status = catalog.model_copy(update={"tables": tables})
+    read = translate(f"How many {name} have status burnt?", with_status, today=TODAY)
+    assert isinstance(read, NotRead), read
+    assert read.about == "burnt"
+    assert f"How many {name} have status lent?" in read.options

@@ -38,6 +38,8 @@ TYPED_LENGTH_MIN: Final = 4
 READ_AGAIN_MAX: Final = 12
 FIGURES_TRIED_MAX: Final = 8
 NAMES_TRIED_MAX: Final = 3
+CHOICES_MAX: Final = 12
+"""Values of a column that are a choice; of more of them none is nearer than others."""
 UNSURE_BELOW: Final = 0.7
 _VERB_ENDINGS: Final = ("ed", "ing")
 _NEGATIONS: Final = re.compile(
@@ -67,6 +69,7 @@ def near_questions(
     near: dict[str, str] = {}
     others = chain(
         _with_values(question, unread, index),
+        _with_values_of_column(question, nodes, unread, index),
         _with_parts(question, unread, index),
         _with_names(question, unread, index, language),
         _lacking(nodes, best, index, language),
@@ -233,7 +236,7 @@ def _without(question: str, unread: Sequence[Node]) -> str | None:
         return None
     text = question
     for node in unread:
-        pattern = re.escape(node.text) if is_han(node.text) else rf"\b{re.escape(node.text)}\b"
+        pattern = rf"(?<![为是叫]){re.escape(node.text)}" if is_han(node.text) else rf"\b{re.escape(node.text)}\b"
         text, count = re.subn(rf"{pattern}的?\s*", "", text, count=1, flags=re.IGNORECASE)
         if not count:
             return None
@@ -265,6 +268,28 @@ def _with_values(question: str, unread: Sequence[Node], index: CatalogIndex) -> 
             start = question.lower().find(node.text.lower())
             if start >= 0:
                 yield question[:start] + value + question[start + len(node.text) :]
+
+
+def _with_values_of_column(
+    question: str, nodes: Sequence[Node], unread: Sequence[Node], index: CatalogIndex
+) -> Iterator[str]:
+    """ "Orders with status lost": give the question with each value of the column that is named beside an unknown word."""
+    said = [node for node in nodes if node.kind is not NodeKind.STOP and node.text not in _SAYING]
+    for place, node in enumerate(said):
+        if node not in unread or node.kind not in (NodeKind.WORD, NodeKind.TEXT):
+            continue
+        for beside in (*said[max(0, place - 1) : place], *said[place + 1 : place + 2]):
+            named = beside.candidates[0] if beside.kind is NodeKind.LINK and not beside.is_value else None
+            if named is None or named.column is None:
+                continue
+            column = index.column(named.table, named.column)
+            start = question.find(node.text)
+            if column.values_complete and len(column.values) <= CHOICES_MAX and not column.personal and start >= 0:
+                for value in column.values[:OPTIONS_MAX]:
+                    yield question[:start] + value + question[start + len(node.text) :]
+
+
+_SAYING: Final = frozenset({"为", "是", "等于", "is", "was", "="})
 
 
 def _near_values(word: str, index: CatalogIndex) -> list[str]:

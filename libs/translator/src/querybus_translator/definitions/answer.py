@@ -136,8 +136,11 @@ def without_unread(
         if any(_weighs(word) for word in read.words):
             return None
         left += read.words
+        before = text
         for word in read.words:
             text = _without(text, word)
+        if text == before:
+            return None
         read = _read(text, defined, asker, is_first=False)
 
     def is_answered(asked: str) -> bool:
@@ -176,7 +179,8 @@ def _weighs(word: str) -> bool:
 def _without(question: str, word: str) -> str:
     """Return a question without a word, and without the small words that only led to it: "revenue in Atlantis"."""
     if not word.isascii():
-        return re.sub(rf"[和与、]?{re.escape(word)}的?", "", question, count=1)
+        # 状态为丢失: what something is said to be is its value, and no word beside it.
+        return re.sub(rf"(?<![为是叫])[和与、]?{re.escape(word)}的?", "", question, count=1)
     small = r"(?:\b(?:in|of|for|from|at|on|with|by|to|the|a|an|and|called|named)\s+)*"
     ends = rf"{small}\b{re.escape(word)}\b\s*(?=[?.!,;]|$)"
     text, count = re.subn(ends, "", question, count=1, flags=re.IGNORECASE)
