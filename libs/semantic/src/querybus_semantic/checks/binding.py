@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -72,6 +73,16 @@ def stored_values(layer: Layer, catalog: Catalog) -> dict[str, tuple[tuple[str, 
                 for name in names:
                     named.setdefault(name.casefold(), {})[f"{dataset.name}.{item.name}", code] = None
     return {text: tuple(places) for text, places in (named | found).items()}
+
+
+def few_valued(layer: Layer, catalog: Catalog, values_max: int) -> Iterator[Field]:
+    """Yield what figures may be split by: fields that are offered and whose column has two to `values_max` values."""
+    for dataset in layer.datasets.values():
+        table = None if dataset.is_query else table_of(catalog, dataset.source)
+        for field in dataset.fields.values() if table is not None else ():
+            column = table.column(field.expression) if table is not None else None
+            if column is not None and field.words.offered and 1 < (column.distinct_count or 0) <= values_max:
+                yield field
 
 
 def flags_of(layer: Layer, catalog: Catalog) -> dict[str, bool | int]:

@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 from querybus.core.catalog import Catalog, Language
 from querybus.core.requests.metrics_query import MetricsQuery
 from querybus.text.readable_name import spoken_name
-from querybus_semantic.checks.binding import bound, flags_of, stored_values, table_of
+from querybus_semantic.checks.binding import bound, few_valued, flags_of, stored_values
 from querybus_semantic.compiling.compile import Compiled, compile_request
 from querybus_semantic.compiling.leaves import field_named
 from querybus_semantic.formats.document import BadFileError
@@ -156,13 +156,9 @@ def without_unread(
 def _split(question: str, defined: Defined, language: Language) -> Iterator[str]:
     """Yield a question about one figure, split: by what has few values, and per month."""
     plain = question.rstrip("?？ ")
-    for dataset in defined.layer.datasets.values():
-        table = None if dataset.is_query else table_of(defined.catalog, dataset.source)
-        for field in dataset.fields.values() if table is not None else ():
-            column = table.column(field.expression) if table is not None else None
-            if column is not None and field.words.offered and 1 < (column.distinct_count or 0) <= SPLIT_VALUES_MAX:
-                said = label_of(field.name, field.words, language)
-                yield f"{plain} by {said}" if language == "en" else f"各{said}的{plain}"
+    for field in few_valued(defined.layer, defined.catalog, SPLIT_VALUES_MAX):
+        said = label_of(field.name, field.words, language)
+        yield f"{plain} by {said}" if language == "en" else f"各{said}的{plain}"
     yield f"{plain} per month" if language == "en" else f"每月{plain}"
 
 

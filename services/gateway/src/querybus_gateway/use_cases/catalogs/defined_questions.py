@@ -14,7 +14,7 @@ from querybus.text.disclosure import leaks
 from querybus_gateway.use_cases.catalogs.suggestions import GROUPS_MAX
 
 if TYPE_CHECKING:
-    from querybus_semantic.layer.definitions import Layer, Words
+    from querybus_semantic.layer.definitions import Layer
 
 DEFINED_MAX: Final = 6
 """Of the questions that are suggested; the others are of what no definition speaks of."""
@@ -43,9 +43,10 @@ def defined_questions(layer: Layer, catalog: Catalog, language: Language, audien
 
 
 def _candidates(layer: Layer, catalog: Catalog, language: Language) -> Iterator[str]:
+    from querybus_semantic.checks.binding import few_valued
     from querybus_semantic.layer.labels import label_of
 
-    groups = [label_of(name, words, language) for name, words in _groups(layer, catalog)]
+    groups = [label_of(field.name, field.words, language) for field in few_valued(layer, catalog, GROUPS_MAX)]
     metrics = [one for one in layer.metrics.values() if one.words.state == "approved" and one.words.offered]
     for place, metric in enumerate(metrics):
         figure = label_of(metric.name, metric.words, language)
@@ -53,15 +54,3 @@ def _candidates(layer: Layer, catalog: Catalog, language: Language) -> Iterator[
         group = groups[place // len(_TEXTS[language]) % len(groups)] if groups else ""
         if kind != 1 or group:
             yield _TEXTS[language][kind].format(figure=figure[:1].upper() + figure[1:], group=group)
-
-
-def _groups(layer: Layer, catalog: Catalog) -> Iterator[tuple[str, Words]]:
-    """Yield what figures may be split by: fields that are offered and whose column has few values."""
-    from querybus_semantic.checks.binding import table_of
-
-    for dataset in layer.datasets.values():
-        table = None if dataset.is_query else table_of(catalog, dataset.source)
-        for field in dataset.fields.values() if table is not None else ():
-            column = table.column(field.expression) if table is not None else None
-            if column is not None and field.words.offered and 1 < (column.distinct_count or 0) <= GROUPS_MAX:
-                yield field.name, field.words
