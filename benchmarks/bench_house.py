@@ -4,8 +4,9 @@ a: verbs that think nothing against raw nats-py JetStream hops of the same count
 caller; b: CPU per question at 64 callers above a hand-written ChatOpenAI + sqlite3 loop; c: questions per second with
 a model that takes 200 ms; d: the same with 1, 2 and 4 generators, each with 8 calls at once; e: at twice the capacity;
 f: far above it for long; g: stored messages (each synced once) and messages of one question; i: the first answer of a
-command, and an idle stack; h: CPU and questions per second over HTTP, with the settings as they are shipped.
-Medians of rounds taken in turn. Prints a table and writes build/bench/stack.json. A missed target is no error unless
+command, and an idle stack; h: CPU and questions per second over HTTP, with the settings as they are shipped; j to m:
+the same question beside many connections, threads, events and readers. Medians of rounds taken in turn. Prints a table
+and writes build/bench/house.json. `--against COMMIT` runs an older version in turn. A missed target is no error unless
 `--strict` is given. Linux only: CPU is read from /proc.
 """
 
@@ -24,14 +25,16 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import uvloop
-from callers import Callers, Window, measure
+from against import AgainstError, compare, show
+from callers import Callers, Window
 from cold_and_idle import ask_seconds, idle, up_seconds
+from growth import CONNECTIONS, EVENTS_ON_LOG, GROWTH_MAX, READERS, THREADS, row_j, row_k, row_l, row_m
 from hop_pipeline import HopPipeline, Route
+from measuring import Bench, busy_share, fsync_ms, spin_ms
 from process_group import ROOT, ProcessGroup
 from stack_under_load import FIRST_NUMBER, StackUnderLoad
 
@@ -75,79 +78,17 @@ REQUIRED: Mapping[str, tuple[str, float]] = {
     "i_services_memory_mb": ("<=", 600.0),
     "e_unclear": ("<=", 0.0),
     "e_memory_growth_mb": ("<=", 256.0),
+    f"l_{EVENTS_ON_LOG}_told_at_start": ("<=", 1_000.0),
+    **{f"j_{count}_to_1": ("<=", GROWTH_MAX) for count in CONNECTIONS[1:]},
+    f"k_{THREADS}_to_few": ("<=", GROWTH_MAX),
+    f"l_{EVENTS_ON_LOG}_to_few": ("<=", GROWTH_MAX),
+    f"m_{READERS}_to_few": ("<=", GROWTH_MAX),
     **{f"f_{factor}x_worst_slice_to_peak": (">=", 0.9) for factor in (2, 4)},
     **{f"f_{factor}x_expired_percent": ("<=", 1.0) for factor in (2, 4)},
     **{f"f_{factor}x_accepted_p99_to_calm": ("<=", 3.0) for factor in (2, 4)},
     **{f"f_{factor}x_refused_p99_ms": ("<=", 20.0) for factor in (2, 4)},
     **{f"f_{factor}x_back_after_s": ("<=", 5.0) for factor in (2, 4)},
 }
-
-
-@dataclass
-class Bench:
-    """What the rows share: processes, the length of a window, the figures so far."""
-
-    directory: Path
-    group: ProcessGroup
-    seconds: float
-    rounds: int
-    overload_seconds: float = 60.0
-    figures: dict[str, float] = field(default_factory=dict[str, float])
-    spins: list[float] = field(default_factory=list[float])
-    syncs: list[float] = field(default_factory=list[float])
-    spreads: dict[str, float] = field(default_factory=dict[str, float])
-    wrong: Counter[str] = field(default_factory=Counter[str])
-
-    async def window(self, ask: Callable[[int], Awaitable[str]], callers: int, **more: Any) -> Window:
-        self.spins.append(spin_ms())
-        window = await measure(ask, callers, warm_seconds=self.seconds / 3, seconds=self.seconds, **more)
-        self.note(window)
-        return window
-
-    def note(self, window: Window) -> None:
-        self.wrong.update({word: count for word, count in window.outcomes.items() if word != "answered"})
-
-    def put(self, name: str, values: Sequence[float], digits: int = 2) -> float:
-        """Keep the median of the rounds, and how far they lie apart."""
-        result = statistics.median(values)
-        self.figures[name] = round(result, digits)
-        self.spreads[name] = round((max(values) - min(values)) / result, 3) if result else 0.0
-        return result
-
-
-def spin_ms() -> float:
-    """Return how long a fixed piece of work takes: what varies here is the machine."""
-    begun = time.perf_counter()
-    total = 0
-    for number in range(400_000):
-        total += number & 7
-    return (time.perf_counter() - begun) * 1_000
-
-
-def busy_share(seconds: float = 1.0) -> float:
-    """Return the share of all CPUs that was busy for a while: before and after the run that is everybody else's."""
-
-    def ticks() -> tuple[int, int]:
-        fields = [int(line) for line in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
-        return sum(fields), fields[3] + fields[4]
-
-    all_before, idle_before = ticks()
-    time.sleep(seconds)
-    all_after, idle_after = ticks()
-    return 1 - (idle_after - idle_before) / max(1, all_after - all_before)
-
-
-def fsync_ms(directory: Path) -> float:
-    """Return the median time that the disk below the bus takes to sync 2 KB."""
-    times: list[float] = []
-    with tempfile.NamedTemporaryFile(dir=directory) as file:
-        for _ in range(100):
-            file.write(b"x" * 2_048)
-            file.flush()
-            begun = time.perf_counter()
-            os.fsync(file.fileno())
-            times.append((time.perf_counter() - begun) * 1_000)
-    return statistics.median(times)
 
 
 async def row_a(bench: Bench, stack: StackUnderLoad) -> None:
@@ -444,6 +385,10 @@ ROWS: Mapping[str, tuple[str, Callable[[Bench, StackUnderLoad], Awaitable[None]]
     "f": ("2 and 4 times the capacity for long, with the shipped limits", row_f),
     "g": ("what a question writes and sends", row_g),
     "i": ("the first answer of a command, and an idle stack", row_i),
+    "j": ("1, 10 and 100 connections of 100 tables", row_j),
+    "k": ("100,000 threads of one person", row_k),
+    "l": ("ten million events of others on the log", row_l),
+    "m": ("a thousand readers of events on which nothing happens", row_m),
     "h": ("the HTTP API, and the settings as shipped", row_h),
 }
 
@@ -497,10 +442,22 @@ def main() -> int:
     parser.add_argument("--overload-seconds", type=float, default=60.0, help="of each load of row f")
     parser.add_argument("--quick", action="store_true", help="one round of one second: to see that it works")
     parser.add_argument("--strict", action="store_true", help="a missed target is an error")
+    parser.add_argument(
+        "--against", metavar="COMMIT", help="run the same rows of this older version in turn, and compare"
+    )
+    parser.add_argument("--turns", type=int, default=3, help="of each version, with --against")
     given = parser.parse_args()
     rows = [row.strip() for row in given.rows.split(",")]
     if unknown := [row for row in rows if row not in ROWS]:
         parser.error(f"no such row: {', '.join(unknown)}")
+    if given.against:
+        lengths = ["--seconds", f"{given.seconds}", "--rounds", f"{given.rounds}"]
+        try:
+            show(given.against, compare(given.against, ["--rows", given.rows, *lengths], given.turns))
+        except AgainstError as error:
+            print(error)
+            return 1
+        return 0
     load_before, busy_before = os.getloadavg(), busy_share()
     with tempfile.TemporaryDirectory(prefix="querybus-bench-") as directory:
         group = ProcessGroup(Path(directory))

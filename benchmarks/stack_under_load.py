@@ -12,7 +12,8 @@ import json
 import sys
 import urllib.request
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -48,6 +49,9 @@ FIRST_NUMBER = 777_001
 SLOTS = 64
 WAIT_SECONDS = 30
 READY_SECONDS = 90.0
+HELD_NUMBER, HELD_QUESTIONS = 900_000_000, 10
+"""From this number on the model says nothing, so that questions stay open."""
+READ_SECONDS_MAX = 600
 MANY = 100_000
 
 Settings = Mapping[str, Any]
@@ -69,10 +73,20 @@ class StackUnderLoad:
     messages: list[tuple[str, str]]
     """The prompt of question FIRST_NUMBER as the model gets it: role and text."""
 
-    def __init__(self, directory: Path, group: ProcessGroup) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        group: ProcessGroup,
+        *,
+        databases: Mapping[str, Path] | None = None,
+        store: Path | None = None,
+    ) -> None:
+        """`databases` are asked in turn, by the names of their connections; `store` is what the bus begins with."""
         self._directory = directory
         self._group = group
-        self._bus = EmbeddedNats([TENANT], sizes=sizes_for(directory))
+        self._databases = databases or {}
+        self._names = tuple(self._databases) or (DEMO,)
+        self._bus = EmbeddedNats([TENANT], store=store, sizes=sizes_for(directory))
         self._model_port = free_ports(1)[0]
         self._connected: Any = None
         self._api_port = free_ports(1)[0]
@@ -108,7 +122,7 @@ class StackUnderLoad:
     async def ask_within(self, number: int, deadline_seconds: int = 60) -> str:
         request = {
             "question": question(number),
-            "connection": DEMO,
+            "connection": self._names[number % len(self._names)],
             "wait_seconds": WAIT_SECONDS,
             "options": {"deadline_seconds": deadline_seconds},
         }
@@ -153,13 +167,36 @@ class StackUnderLoad:
 
     async def sizes(self) -> list[tuple[str, int]]:
         """Return the events of one query and their bytes."""
+        return [(event, len(data)) for event, data in (await self.events_of_one())[1].items()]
+
+    async def events_of_one(self) -> tuple[str, dict[str, bytes]]:
+        """Ask a question of a thread of its own; return its id, which is the thread's as well, and its events."""
         reply = await self.client.call("ask", {"question": question(1), "connection": DEMO, "wait_seconds": 30})
         connection = await self._bus.connect(StageName.GATEWAY)
         try:
             entries = await Journal(Held(connection)).query(TENANT, reply["query_id"])
         finally:
             await connection.close()
-        return [(entry.address.event.value, len(entry.data)) for entry in entries]
+        return reply["query_id"], {entry.address.event.value: entry.data for entry in entries}
+
+    @asynccontextmanager
+    async def idle_readers(self, count: int) -> AsyncGenerator[None]:
+        """Keep so many readers of events open, spread over questions that get no answer meanwhile."""
+        assert self._session is not None
+        options = {"deadline_seconds": READ_SECONDS_MAX}
+        asked: list[str] = []
+        for number in range(HELD_NUMBER, HELD_NUMBER + HELD_QUESTIONS):
+            request = {"question": question(number), "connection": DEMO, "options": options}
+            async with self._session.post("/v1/queries", json=request) as response:
+                asked.append((await response.json())["id"])
+        async with AsyncExitStack() as readers:
+            for number in range(count):
+                path = f"/v1/queries/{asked[number % len(asked)]}/events"
+                timeout = aiohttp.ClientTimeout(total=None)
+                response = await readers.enter_async_context(self._session.get(path, timeout=timeout))
+                if response.status != 200:
+                    raise RuntimeError(f"reader {number} is refused: {response.status} {await response.text()}")
+            yield
 
     async def traffic(self) -> Counter[str]:
         """Return what the bus has stored so far by stream, each write synced once, and what came in and went out."""
@@ -174,7 +211,7 @@ class StackUnderLoad:
         """Let the model take that long from now on."""
         await self._group.stop(*self._group.names("model"))
         command = ["-m", "tests.support.scripted_model", "--answer", ANSWER, "--port", str(self._model_port)]
-        command = [sys.executable, *command, "--delay-seconds", f"{seconds:g}"]
+        command = [sys.executable, *command, "--delay-seconds", f"{seconds:g}", "--silent-from", f"{HELD_NUMBER}"]
         await self._group.start("model", command, speaks=True)
         await self._group.line("model")
 
@@ -207,8 +244,9 @@ class StackUnderLoad:
         if not shop.exists():
             shop.parent.mkdir(parents=True, exist_ok=True)
             await asyncio.to_thread(write_demo, shop)
+        connections = [{"name": name, "url": f"sqlite:///{file}"} for name, file in self._databases.items()]
         (self._directory / "connections.yaml").write_text(
-            json.dumps({"connections": [demo_connection(shop) | {"name": DEMO}]})
+            json.dumps({"connections": connections or [demo_connection(shop) | {"name": DEMO}]})
         )
         await self._bus.start()
         await self._bus.migrate()

@@ -11,6 +11,7 @@ from nats.aio.client import Client
 from querybus.bus.admin.embedded_server import EmbeddedNats
 from querybus.bus.connection import Held
 from querybus.bus.log.publish import BusTrouble, TooLarge
+from querybus.bus.stores import catalogs
 from querybus.bus.stores.buckets import ConnectionStore, CredentialStore, WriteStore
 from querybus.bus.stores.catalogs import CatalogStore, fitting
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
@@ -137,6 +138,34 @@ async def test_a_followed_catalog_costs_no_request_until_it_changes(
     assert held.connection.stats["out_msgs"] == sent
     await executor.write(catalog(table("orders", "changed")))
     await becomes(lambda: replica.read("shop"), catalog(table("orders", "changed")))
+
+
+async def test_services_of_one_process_hold_a_catalog_once(users: Users) -> None:
+    await CatalogStore(await users.held("executor")).write(catalog(table("orders", "open")))
+    stores = [CatalogStore(await users.held(service)) for service in ("generator", "recovery", "presenter")]
+    first, *others = [await store.read("shop") for store in stores]
+    assert first is not None
+    assert all(other is first for other in others)
+
+
+async def test_a_reader_keeps_many_small_catalogs_and_of_large_ones_the_last_read(
+    users: Users, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalogs, "COLUMNS_CACHED_MAX", 100)
+    executor = CatalogStore(await users.held("executor"))
+    names = [f"c{number}" for number in range(40)]
+    for name in names:
+        await executor.write(catalog(table("orders", name), connection=name))
+    wide = tuple(table(f"t{number}") for number in range(101))
+    await executor.write(catalog(*wide, connection="wide"))
+    reader = CatalogStore(await users.held("generator"))
+    small = {name: await reader.read(name) for name in names}
+    assert [name for name in names if await reader.read(name) is not small[name]] == []
+    large = await reader.read("wide")
+    assert await reader.read("wide") is large
+    first = await reader.read("c0")
+    assert first == small["c0"]
+    assert await reader.read("wide") == large
 
 
 async def test_after_a_restart_of_the_bus_nothing_cached_is_trusted_unseen(bus: EmbeddedNats, users: Users) -> None:

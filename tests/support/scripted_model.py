@@ -314,16 +314,20 @@ async def _stream(step: Step, seen: Seen, writer: asyncio.StreamWriter) -> None:
 def main() -> None:
     """Serve one answer until the process is ended; the first line printed is the base address.
 
-    `{number}` in the answer becomes the question's own: its last number of six digits or more.
+    `{number}` in the answer becomes the question's own: its last number of six digits or more. Questions whose number is
+    at least `--silent-from` get no answer.
     """
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--answer", default="```sql\nSELECT 1\n```")
     parser.add_argument("--delay-seconds", type=float, default=0.0)
     parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--silent-from", type=int)
     arguments = parser.parse_args()
 
     def answer(seen: Seen) -> Step:
         numbers = re.findall(r"\d{6,}", seen.text) or ["0"]
+        if arguments.silent_from is not None and int(numbers[-1]) >= arguments.silent_from:
+            return hang()
         return say(arguments.answer.replace("{number}", numbers[-1]), delay_seconds=arguments.delay_seconds)
 
     with ScriptedModel(answer, port=arguments.port) as model:

@@ -17,7 +17,8 @@ from typing import Any, Final
 
 STOP_SECONDS_MAX: Final = 0.15
 FRAME_BYTES_MAX: Final = 256 << 20
-OPENED_MAX: Final = 64
+OPENED_MAX: Final = 1_024
+"""Databases that one process has open; one that has grown beyond what they need is replaced before."""
 _LENGTH: Final = struct.Struct(">I")
 
 

@@ -24,7 +24,8 @@ from querybus_generator.linking.index import SCHEMA_TOKENS_MAX, LinkIndex
 from querybus_generator.prompts.schema import joined, render_columns
 from querybus_translator.definitions.answer import Defined, defined_of
 
-CONNECTIONS_KEPT_MAX: Final = 32
+COLUMNS_KEPT_MAX: Final = 100_000
+"""Of all catalogs that are kept prepared, about 80 MB; the one asked last is kept whatever its size."""
 TABLES_FROZEN_MIN: Final = 1_000
 VALUES_AS_NAMES_MAX: Final = 100
 
@@ -74,16 +75,14 @@ class _Kept:
     policy: ConnectionPolicy
     knowledge: Knowledge
     prepared: asyncio.Future[Prepared]
+    columns: int
 
 
 class Linker:
     """Prepared catalogs by connection, the least recently used dropped first."""
 
-    def __init__(
-        self, connections_kept_max: int = CONNECTIONS_KEPT_MAX, *, schema_tokens_max: int = SCHEMA_TOKENS_MAX
-    ) -> None:
+    def __init__(self, *, schema_tokens_max: int = SCHEMA_TOKENS_MAX) -> None:
         """A schema of about `schema_tokens_max` tokens is shown to a model whole."""
-        self._kept_max = connections_kept_max
         self._schema_tokens_max = schema_tokens_max
         self._kept: OrderedDict[tuple[str, str], _Kept] = OrderedDict()
 
@@ -105,8 +104,10 @@ class Linker:
             work = asyncio.ensure_future(
                 asyncio.to_thread(_prepare, catalog, policy, knowledge, self._schema_tokens_max)
             )
-            kept = self._kept[key] = _Kept(catalog, policy, knowledge, work)
-            while len(self._kept) > self._kept_max:
+            columns = sum(len(table.columns) for table in catalog.tables)
+            kept = self._kept[key] = _Kept(catalog, policy, knowledge, work, columns)
+            self._kept.move_to_end(key)
+            while len(self._kept) > 1 and sum(item.columns for item in self._kept.values()) > COLUMNS_KEPT_MAX:
                 self._kept.popitem(last=False)
         self._kept.move_to_end(key)
         # One cancelled query must not take the work from the others.

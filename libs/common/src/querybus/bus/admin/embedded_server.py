@@ -38,8 +38,9 @@ except ImportError:  # not POSIX
 
 Sync = Literal["always", "2m"]
 
-START_SECONDS: Final = 10.0
-STOP_SECONDS: Final = 10.0
+START_SECONDS: Final = 600.0
+"""A server that dies is noticed at once; one that reads a log of ten million events again listens after ten seconds."""
+STOP_SECONDS: Final = 60.0
 LOCK_SECONDS: Final = 3.0
 """How long a store may still be held by the server of a parent that has just died."""
 

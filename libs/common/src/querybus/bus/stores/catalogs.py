@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
+from weakref import WeakValueDictionary
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -21,26 +22,13 @@ from querybus.core.topology import CATALOG
 
 TABLE_BYTES_MAX: Final = 900 * 1_024
 """Of a table's JSON; below the bucket's 1 MiB for a value with its headers."""
-
-
-CATALOGS_CACHED_MAX: Final = 32
-
-
+COLUMNS_CACHED_MAX: Final = 100_000
+"""Of all catalogs that a reader keeps, about 180 MB; the one read last is kept whatever its size."""
 IN_FLIGHT_MAX: Final = 64
-
-
 TRIES_MAX: Final = 5
-
-
 TOMBSTONE_TTL: Final = "1h"
-
-
 _TABLES_PER_LIST: Final = 20_000
-
-
 EXPECTED: Final = "Nats-Expected-Last-Subject-Sequence"
-
-
 OPERATION: Final = "KV-Operation"
 
 
@@ -69,10 +57,15 @@ class _TableList(BaseModel):
     digests: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, weakref_slot=True)
 class _Cached:
     catalog: Catalog
     tables: dict[str, Table]
+    columns: int
+
+
+_shared: WeakValueDictionary[tuple[str, str], _Cached] = WeakValueDictionary()
+"""What some reader of this process keeps, by name and fingerprint: services that share a process hold a catalog once."""
 
 
 @dataclass(slots=True)
@@ -200,6 +193,8 @@ class CatalogStore:
         return result
 
     async def _load(self, name: str, fingerprint: str, known: dict[str, Table]) -> _Cached | None:
+        if (shared := _shared.get((name, fingerprint))) is not None:
+            return shared
         manifest = await self._manifest(name, fingerprint)
         if manifest is None:
             return None
@@ -218,7 +213,8 @@ class CatalogStore:
         catalog = catalog.model_copy(update={"tables": tuple(tables[key] for key in manifest.tables)})
         # It is known; to compute it again would take as long as to read the catalog.
         vars(catalog)["fingerprint"] = fingerprint
-        return _Cached(catalog, tables)
+        loaded = _Cached(catalog, tables, sum(len(table.columns) for table in catalog.tables))
+        return _shared.setdefault((name, fingerprint), loaded)
 
     async def _many(self, keys: Sequence[str]) -> dict[str, Kept]:
         subjects = {subject_of(CATALOG, key): key for key in keys}
@@ -240,7 +236,7 @@ class CatalogStore:
     def _remember(self, name: str, loaded: _Cached) -> None:
         self._cached[name] = loaded
         self._cached.move_to_end(name)
-        while len(self._cached) > CATALOGS_CACHED_MAX:
+        while len(self._cached) > 1 and sum(item.columns for item in self._cached.values()) > COLUMNS_CACHED_MAX:
             self._cached.popitem(last=False)
 
 
