@@ -1,7 +1,7 @@
 """What a question costs where there is much around it, against a stack where there is little, by turns in one run.
 
 j: 1, 10 and 100 connections of 100 tables, asked in turn; k: 100,000 threads of the person who asks; l: ten million
-events of others on the log, and what the bus tells a gateway that starts; m: a thousand readers of events on which
+events of others on the log, and what the bus sends to a gateway that starts; m: a thousand readers of events on which
 nothing happens.
 """
 
@@ -59,11 +59,11 @@ async def row_l(bench: Bench, stack: StackUnderLoad) -> None:
             before, begun = await one.traffic(), time.monotonic()
             await one.replicas(StageName.GATEWAY, 1)
             bench.figures[f"l_{name}_gateway_start_s"] = round(time.monotonic() - begun, 2)
-            bench.figures[f"l_{name}_told_at_start"] = (await one.traffic())["out"] - before["out"]
+            bench.figures[f"l_{name}_messages_at_start"] = (await one.traffic())["out"] - before["out"]
 
 
 async def row_m(bench: Bench, stack: StackUnderLoad) -> None:
-    """Many who read events and are told nothing."""
+    """Many who read events and receive nothing."""
     await stack.delay_model(0)
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     # Both ends of a thousand connections are here.

@@ -31,7 +31,7 @@ class ServiceSettings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_json: bool = Field(default=True, description="false: for people at a terminal")
     slots: int = Field(
-        default=16, ge=1, le=1_024, description="messages of each event that one replica works on at once"
+        default=64, ge=1, le=1_024, description="messages of each event that one replica works on at once"
     )
     drain_seconds: float = Field(default=25.0, gt=0, description="time that running work has after SIGTERM")
     otlp_endpoint: str = Field(default="", description="where traces go; empty: nowhere")
