@@ -105,6 +105,13 @@ ZAEHLEN = "去年有多少航次？"
         ((ZAEHLEN, "只看Sandum"), [(1,)]),
         ((ZAEHLEN, "那2024年呢"), [(1,)]),
         ((ZAEHLEN, "今年呢"), [(1,)]),
+        (("How many harbours had crossings last year?", "which ones?"), [("Norvik",), ("Sandum",)]),
+        (("How many harbours are there?", "only Little", "list them"), [("Holmen",)]),
+        (("有多少港口？", "是哪些？"), [("Norvik",), ("Sandum",), ("Holmen",)]),
+        (("How many crossings have a fare above 20?", "and above 40?"), [(1,)]),
+        (("How many crossings have a fare of 30?", "and of 50?"), [(1,)]),
+        (("票价高于20的航次有多少？", "低于20的呢？"), [(1,)]),
+        (("top 2 ferries by total fare", "only 1"), [("Freya",)]),
     ],
 )
 def test_a_follow_up_changes_what_was_read_last(thread: tuple[str, ...], rows: list[tuple[object, ...]]) -> None:
@@ -131,6 +138,17 @@ def test_a_question_that_was_asked_about_changes_nothing() -> None:
 @pytest.mark.parametrize("text", ["why?", "为什么", "and the gulls?", "only Atlantis", "and", "by"])
 def test_a_follow_up_that_cannot_be_read_is_asked_about(text: str) -> None:
     assert isinstance(translate_in_thread(text, (COUNT,), ferries(), today=TODAY), NotRead)
+
+
+def test_which_ones_is_asked_back_where_nothing_was_counted_by_itself() -> None:
+    thread = (COUNT, "by ferry")
+    assert isinstance(translate_in_thread("which ones?", thread, ferries(), today=TODAY), NotRead)
+    assert isinstance(translate_in_thread("which ones?", (), ferries(), today=TODAY), NotRead)
+
+
+def test_words_of_a_thread_that_only_name_a_column_are_no_question_about_it() -> None:
+    """ "As a fare" behind a count must not list the fares."""
+    assert isinstance(translate_in_thread("as a fare", (COUNT, "by ferry"), ferries(), today=TODAY), NotRead)
 
 
 def test_a_follow_up_is_a_pure_change_of_a_form() -> None:

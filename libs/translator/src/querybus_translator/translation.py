@@ -115,7 +115,9 @@ def translate_in_thread(
     previous = last_form(earlier, index, today)
     followed = follow(previous, question, index, today) if previous is not None else None
     if followed is None or not is_sure(followed):
-        return alone
+        # "As a percentage" is no question about whatever column is called so.
+        is_left = isinstance(alone, Translated) and not _stands_alone(read) and read.readings[0].form.is_plain
+        return _not_read(read, index, spoken, read.readings[0]) if is_left else alone
     return _translated(QuestionRead(question, today, tuple(followed.sketch.nodes), (followed,), None, ()), index)
 
 
@@ -124,9 +126,15 @@ def _follows(question: str, read: QuestionRead) -> bool:
     first = next((node for node in read.nodes if node.kind is not NodeKind.STOP), None)
     if follow_up(question).is_marked or refers_back(read.nodes) or (first is not None and first.op in (Op.EACH, Op.BY)):
         return True
+    return not _stands_alone(read)
+
+
+def _stands_alone(read: QuestionRead) -> bool:
+    """Whether a question asks for something, or names a table."""
     asks = any(node.op in _ASKING for node in read.nodes)
-    named = any(read.readings[0].sketch.table(place) is not None for place in range(len(read.nodes)) if read.readings)
-    return not asks and not named
+    return asks or any(
+        read.readings[0].sketch.table(place) is not None for place in range(len(read.nodes)) if read.readings
+    )
 
 
 # "Total amount" alone is of what was spoken of; "what is the total amount?" asks anew.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from typing import Final, TypeVar
 
 from sqlglot import exp
@@ -19,7 +20,6 @@ from querybus.core.delivery import Delivery
 from querybus.core.envelope import Envelope
 from querybus.core.failure import FailureCode
 from querybus.core.messages import (
-    Agreement,
     Answer,
     AnswerColumn,
     Clarification,
@@ -43,6 +43,7 @@ from querybus_presenter.charts.shape import Shape, shape_of
 from querybus_presenter.confidence import confidence_of
 from querybus_presenter.doubts import Doubt, doubts
 from querybus_presenter.ports import Catalogs
+from querybus_presenter.summaries.cut_ends import days_of
 from querybus_presenter.summaries.model_summary import Summarizer
 from querybus_presenter.summaries.summary import fixed_summary, summary
 from querybus_presenter.whole_result import Pages, whole_result
@@ -51,6 +52,7 @@ from querybus_presenter.wording.confirmation import asking, done
 from querybus_presenter.wording.explain import assurance, counted
 from querybus_presenter.wording.labels import distinct_names, is_neutral, labels
 from querybus_presenter.wording.lineage import Lineage, lineage
+from querybus_presenter.wording.notes import notes_of
 from querybus_presenter.wording.options import OPTIONS_MAX, OPTIONS_MIN, Subject, class_of, options
 from querybus_presenter.wording.phrases import Phrases
 from querybus_presenter.wording.reading import reading
@@ -182,7 +184,10 @@ class _Context:
             pages=result.pages,
             summary=reported,
             chart=drawn.spec if drawn else None,
-            notes=(*self._notes(result, doubtful), *(drawn.notes if drawn else ())),
+            notes=(
+                *notes_of(self.envelope, result, doubtful, self.texts, self.may_say),
+                *(drawn.notes if drawn else ()),
+            ),
             mended=self._repaired(),
             confidence=confidence_of(self.envelope, doubtful) if is_answer else None,
             explanation=self._explanation(read_as) if is_explained else "",
@@ -353,12 +358,19 @@ class _Context:
             else label
             for facet, label in zip(shape.facets, unmasked(result, spoken, self.envelope.audience)[1], strict=True)
         ]
+        days = days_of(self._draft_tree(), self._today())
         plural = counted(tree, self.catalog, self.texts)
         said = read_as and read_as.model_copy(update={"text": _first_sentence(read_as.text, self.texts)})
-        reported = self._or_none("summary", lambda: summary(shape, called, self.texts, counted=plural, reading=said))
+        reported = self._or_none(
+            "summary", lambda: summary(shape, called, self.texts, counted=plural, reading=said, days=days)
+        )
         if reported is None or (self.is_business and leaks(reported, self.catalog, self.texts.language)):
             return fixed
         return reported
+
+    def _today(self) -> date:
+        asked_on = datetime.fromtimestamp(self.envelope.asked_at / 1_000, UTC).date()
+        return self.catalog.today or asked_on if self.catalog else asked_on
 
     def _chart(self, shape: Shape | None, title: str) -> Drawn | None:
         if self.envelope.options.chart != "auto" or shape is None or not shape.rows:
@@ -412,47 +424,10 @@ class _Context:
             return (self.texts.notes["mended"],)
         return tuple(note for note in body.notes if note != NOT_ASKED_NOTE)
 
-    def _notes(self, result: Result, doubtful: tuple[Doubt, ...]) -> tuple[str, ...]:
-        body, texts = self.envelope.body, self.texts
-        said = (*(texts.doubts[doubt] for doubt in doubtful), *_cut_note(result, texts))
-        assumed = body.analysis.assumptions if body.outcome is Outcome.ANSWERED else ()
-        said = (*(texts.notes["assumption"].format(text=text) for text in assumed if self.may_say(text)), *said)
-        agreement = body.analysis.agreement
-        if agreement is not None and agreement in _SAID_OF_AGREEMENT and body.outcome is Outcome.ANSWERED:
-            said = (texts.notes[agreement.value], *said)
-        if body.outcome is Outcome.ANSWERED and self.may_say(body.analysis.asked_of):
-            said = (texts.notes["asked_of"].format(connection=body.analysis.asked_of), *said)
-        if not self.is_business:
-            return (*body.notes, *result.warnings, *said)
-        if body.outcome is not Outcome.ANSWERED:
-            return ()
-        if any(column.personal for column in result.columns):
-            said = (*said, texts.notes["masked"])
-        is_repaired = any(attempt.origin is Origin.RULE for attempt in self.envelope.attempts)
-        notes: list[str] = []
-        is_unsaid = any(not self.may_say(text) for text in assumed)
-        if is_repaired or is_unsaid or any(note != NOT_ASKED_NOTE for note in body.notes):
-            notes.append(texts.notes["mended" if is_repaired else "assumed"])
-        if NOT_ASKED_NOTE in body.notes:
-            notes.append(texts.notes["unchecked"])
-        if result.warnings:
-            notes.append(texts.notes["warned"])
-        return (*notes, *said)
-
 
 def _is_plan(sql: str | None) -> bool:
     """Whether a statement asked how another would be run: its rows are the engine's words and no data."""
     return sql is not None and sql.lstrip()[:7].upper() == "EXPLAIN"
-
-
-def _cut_note(result: Result, texts: Texts) -> tuple[str, ...]:
-    """Return what is to be known of rows that are wide: an answer holds fewer of them than their first page."""
-    if result.pages is None:
-        return ()
-    count = min(result.row_count, result.pages.page_size)
-    if len(result.rows) >= count:
-        return ()
-    return (texts.notes["rows_cut"].format(shown=len(result.rows), count=count),)
 
 
 def _phrases(tree: exp.Expr | None, catalog: Catalog | None, texts: Texts) -> list[str | None]:
@@ -477,9 +452,6 @@ def _gives_away(answer: Answer, context: _Context) -> bool:
     return any(
         leaks(item, context.catalog, context.texts.language, said=context.envelope.question) for item in said if item
     )
-
-
-_SAID_OF_AGREEMENT: Final = (Agreement.DIFFERENT, Agreement.REPLACED)
 
 
 def _joined(first: str, second: str, texts: Texts) -> str:

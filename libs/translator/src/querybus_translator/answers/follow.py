@@ -17,7 +17,9 @@ from typing import Final
 
 from querybus.text.language import detect_language
 from querybus_translator.answers.confidence import judge, weigh
+from querybus_translator.language.clauses import OPERATORS
 from querybus_translator.language.lexicon import Op
+from querybus_translator.language.names import is_han
 from querybus_translator.language.time.words import RECURRING
 from querybus_translator.readers.conditions import read_conditions
 from querybus_translator.readers.orders import read_groups, read_orders
@@ -27,6 +29,7 @@ from querybus_translator.readers.shares import flagged
 from querybus_translator.readers.targets import read_targets
 from querybus_translator.resolve import resolve
 from querybus_translator.schema.index import CatalogIndex
+from querybus_translator.schema.labels import known_by
 from querybus_translator.schema.nodes import read_nodes
 from querybus_translator.schema.phrases import Node, NodeKind
 from querybus_translator.writing.assemble import read_alternatives, read_groups_of
@@ -38,6 +41,7 @@ from querybus_translator.writing.form import (
     Comparison,
     Condition,
     Form,
+    Literal,
     Measure,
     Operator,
     Ordering,
@@ -45,7 +49,8 @@ from querybus_translator.writing.form import (
     tables_of,
 )
 from querybus_translator.writing.group_order import order_of_groups
-from querybus_translator.writing.sketch import TEMPORAL, Ranking, Sketch
+from querybus_translator.writing.semijoins import semi_joined
+from querybus_translator.writing.sketch import TEMPORAL, Placed, Ranking, Sketch
 from querybus_translator.writing.write import write
 
 FOLLOW_UP_LENGTH_MAX: Final = 80
@@ -99,7 +104,12 @@ def follow_up(text: str) -> FollowUp:
             result = next((word for word in words[key] if _ends(rest, word)), None)
             if result is not None:
                 rest, adds, marked, grew = rest[: -len(result)].strip(_MARKS), adds or key == "ends_adding", True, True
-    return FollowUp(rest, adds, marked)
+    return FollowUp(rest, adds, marked or _asks_which(rest))
+
+
+def _asks_which(text: str) -> bool:
+    """Whether a text asks for the rows that were counted: "which ones", "list them", 是哪些."""
+    return text.lower() in _words()["lists"]
 
 
 def _opens(text: str, word: str) -> bool:
@@ -123,6 +133,8 @@ def follow(previous: Form, text: str, index: CatalogIndex, today: date) -> Readi
     if not said.text or len(text) > FOLLOW_UP_LENGTH_MAX:
         return None
     nodes = read_nodes(said.text, index, today)
+    if _asks_which(said.text):
+        return _listed(previous, nodes, index, today)
     result = [_followed(previous, said, nodes, index, today, place) for place in range(2)]
     readings = [item for item in result if item is not None]
     return max(readings, key=lambda item: item.confidence, default=None)
@@ -172,10 +184,37 @@ def _followed(
     if form.limit is not None and not form.group and all(target.aggregate is not None for target in form.targets):
         # There is but one row to take the first of.
         return None
-    written = write(form, index, hints_of(nodes), sketch.language)
+    return _judged(form, sketch, assignments[0].score)
+
+
+def _listed(previous: Form, nodes: tuple[Node, ...], index: CatalogIndex, today: date) -> Reading | None:
+    """Return the rows that were counted, by what people know them by; None where something else was asked for."""
+    counts = [target for target in previous.targets if target.aggregate is Aggregate.COUNT]
+    if len(counts) != 1 or len(previous.targets) != 1 or previous.group or previous.combined is not None:
+        return None
+    head, column = counts[0].home, counts[0].column
+    chinese = any(is_han(node.text) for node in nodes)
+    if counts[0].distinct and column is not None and not index.is_key(column.table, column.column):
+        targets = (Measure(column),)
+    elif head is not None:
+        targets = tuple(Measure(known) for known in known_by(index, head, chinese=chinese))
+    else:
+        return None
+    form = replace(previous, targets=targets, having=(), order=(), limit=None, distinct=counts[0].distinct)
+    assignment = next(iter(resolve(nodes, index, near=frozenset(tables_of(previous)))), None)
+    if assignment is None or not targets:
+        return None
+    sketch = Sketch(nodes, assignment, index, today, chinese, context=tables_of(previous))
+    sketch.take(*range(len(nodes)))
+    rows = semi_joined(form, index)
+    return None if rows is None else _judged(rows, sketch, assignment.score)
+
+
+def _judged(form: Form, sketch: Sketch, best_score: float) -> Reading | None:
+    written = write(form, sketch.index, hints_of(tuple(sketch.nodes)), sketch.language)
     if written is None:
         return None
-    judgement = judge(sketch, form, written, assignments[0].score)
+    judgement = judge(sketch, form, written, best_score)
     # What is asked for and of which table was said before.
     facts = {**judgement.facts, "targets_implied": 0.0, "no_table_named": 0.0, "rival_close": 0.0, "is_alone": 1.0}
     return Reading(form, written, sketch, judgement, judgement.rule, facts, weigh(judgement, facts))
@@ -219,6 +258,7 @@ def _changed(previous: Form, sketch: Sketch, *, adds: bool) -> Form | None:
     if asked is None:
         return None
     form = _refigured(asked, sketch)
+    _read_other_number(form, sketch)
     form = replace(form, where=_where(form.where, read_alternatives(sketch), sketch))
     form = _ordered(form, sketch)
     for _, condition in sketch.having:
@@ -318,6 +358,34 @@ def _refigured(form: Form, sketch: Sketch) -> Form:
     sketch.targets += [(places[0], other(target)) for target in form.targets if other(target) != target]
     order = tuple(replace(ordering, by=other(ordering.by)) for ordering in form.order)
     return replace(form, targets=tuple(dict.fromkeys(other(target) for target in form.targets)), order=order)
+
+
+def _read_other_number(form: Form, sketch: Sketch) -> None:
+    """ "And of 5?", 低于100的呢: another number for the one figure that was compared."""
+    numbers = [place for place, node in enumerate(sketch.nodes) if node.number is not None and sketch.is_free(place)]
+    compared = [
+        one
+        for one in form.where
+        if isinstance(one, Comparison) and isinstance(one.right, Literal) and sketch.is_numeric(one.left.column)
+    ]
+    says_more = sketch.conditions or sketch.having or sketch.rankings or sketch.groups or sketch.limit is not None
+    if len(numbers) != 1 or says_more:
+        return
+    signs = sketch.free_places(*OPERATORS)
+    number = sketch.nodes[numbers[0]].number
+    if form.order:
+        # "Only 3" of the first five.
+        if form.limit is not None and not signs and number == int(number or 0) > 0:
+            sketch.take(*numbers)
+            sketch.limit = int(number or 1)
+        return
+    if len(compared) != 1:
+        return
+    operator = OPERATORS[sketch.op(signs[0]) or Op.EQUAL] if signs else compared[0].operator
+    if number is not None and len(signs) <= 1:
+        sketch.take(*numbers, *signs)
+        other = Comparison(compared[0].left, operator, Literal(number))
+        sketch.conditions.append(Placed(numbers[0], other))
 
 
 def _where(old: tuple[Condition, ...], new: Sequence[Condition], sketch: Sketch) -> tuple[Condition, ...]:

@@ -8,6 +8,7 @@ from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.stems import base_form
 from querybus_translator.schema.index import CatalogIndex
+from querybus_translator.schema.labels import labels
 from querybus_translator.writing.form import Aggregate, ColumnRef, Form, Measure, columns_of
 from querybus_translator.writing.sketch import TEMPORAL, Sketch
 
@@ -147,3 +148,27 @@ def is_unit_of_figure(sketch: Sketch, place: int, column: ColumnRef) -> bool:
     """ "Cost more than 100 per night": the figure before is compared with that very column, which nobody asks for."""
     compared = columns_of(Form(targets=(), where=tuple(placed.condition for placed in sketch.conditions)))
     return place > 0 and sketch.number(place - 1) is not None and not sketch.is_free(place - 1) and column in compared
+
+
+_ASKING_ONE = ("how much does a ", "how much does an ", "how much does one ", "how much does it ")
+
+
+def swallowed_totals(sketch: Sketch) -> None:
+    """ "Total order amount by city": the word for the sum is part of the column's name, and still asks for the sum."""
+    figures = [measure for _, measure in sketch.targets if measure.aggregate is not None]
+    if sketch.rankings or (len(sketch.targets) != 1 and not figures):
+        return
+    is_bare = len(sketch.targets) == 1 and not any(node.op in {Op.SHOW, Op.EACH} for node in sketch.nodes)
+    asks_one = " ".join(node.text.lower() for node in sketch.nodes).startswith(_ASKING_ONE)
+    for number, (place, measure) in enumerate(sketch.targets):
+        if measure.aggregate is not None or not sketch.is_numeric(measure.column):
+            continue
+        if sketch.op(place) is Op.ADJECTIVE_ASK or (asks_one and len(sketch.targets) == 1):
+            # "How much does a visit cost": one visit, not all of them.
+            if asks_one and measure.column is not None:
+                named = labels(sketch.index, measure.column.table, chinese=sketch.chinese)
+                sketch.targets[:0] = [(place, Measure(column)) for column in named if column != measure.column]
+            break
+        # "Fees of the last three months": a figure that adds up, and no list is asked for.
+        if sketch.says_sum(place) or (is_bare and adds_up(sketch, measure)):
+            sketch.targets[number] = (place, Measure(measure.column, Aggregate.SUM))

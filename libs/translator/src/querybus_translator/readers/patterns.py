@@ -43,7 +43,13 @@ def read_patterns(sketch: Sketch) -> None:
             if operator is Operator.CONTAINS and sketch.value(text) is not None and not node.quoted:
                 continue
             table = sketch.table(before) if before is not None else None
-            column = label_columns(sketch, table)[0] if table is not None and label_columns(sketch, table) else None
+            texts = (
+                [item for item in label_columns(sketch, table) if sketch.kind(item) is ColumnKind.TEXT]
+                if table is not None
+                else []
+            )
+            # "Orders contain books" says nothing of the orders' numbers.
+            column = texts[0] if texts else None
             sketch.doubts += 0.1
             left = None
         if column is None:

@@ -10,7 +10,6 @@ from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.units import unit_of_measure
 from querybus_translator.readers.amounts import (
-    adds_up,
     answers_amount,
     asks_amount,
     can_average,
@@ -18,6 +17,7 @@ from querybus_translator.readers.amounts import (
     is_head,
     is_unit_of_figure,
     sum_of_each,
+    swallowed_totals,
 )
 from querybus_translator.readers.deeds import is_deed, is_denied_deed
 from querybus_translator.readers.kinds import rows_of_kind
@@ -76,7 +76,7 @@ def read_targets(sketch: Sketch) -> None:
             sketch.targets.append((place, Measure(column)))
     read_rates(sketch)
     _on_average(sketch)
-    _swallowed_totals(sketch)
+    swallowed_totals(sketch)
     for place in sketch.free_places(Op.DETAILS):
         sketch.take(place)
         sketch.everything = sketch.nearest_table(place)
@@ -131,23 +131,6 @@ def _listed_values(sketch: Sketch) -> None:
         return
     if column not in labels(sketch.index, column.table, chinese=True):
         sketch.distinct = True
-
-
-def _swallowed_totals(sketch: Sketch) -> None:
-    """ "Total order amount by city": the word for the sum is part of the column's name, and still asks for the sum."""
-    figures = [measure for _, measure in sketch.targets if measure.aggregate is not None]
-    if sketch.rankings or (len(sketch.targets) != 1 and not figures):
-        return
-    is_bare = len(sketch.targets) == 1 and not any(node.op in {Op.SHOW, Op.EACH} for node in sketch.nodes)
-    for number, (place, measure) in enumerate(sketch.targets):
-        if measure.aggregate is not None or not sketch.is_numeric(measure.column):
-            continue
-        if sketch.op(place) is Op.ADJECTIVE_ASK:
-            # "How much does a visit cost": one visit, not all of them.
-            continue
-        # "Fees of the last three months": a figure that adds up, and no list is asked for.
-        if sketch.says_sum(place) or (is_bare and adds_up(sketch, measure)):
-            sketch.targets[number] = (place, Measure(measure.column, Aggregate.SUM))
 
 
 def _head(sketch: Sketch) -> None:
@@ -380,6 +363,9 @@ def _prefers_previous(sketch: Sketch, place: int, previous: int | None, followin
     return sketch.pick(previous) is not None and sketch.pick(following) is None
 
 
+_COMPARED = frozenset({Op.GREATER, Op.AT_LEAST, Op.LESS, Op.AT_MOST, Op.BETWEEN})
+
+
 def _counted(sketch: Sketch, place: int, *, distinct: bool) -> Measure | None:
     table, column, value = sketch.table(place), sketch.column(place), sketch.value(place)
     if table is not None:
@@ -397,13 +383,16 @@ def _counted(sketch: Sketch, place: int, *, distinct: bool) -> Measure | None:
         and sketch.index.column(column.table, column.column).name in sketch.index.table(column.table).primary_key
     ):
         return Measure(aggregate=Aggregate.COUNT, table=column.table)
+    pick = sketch.pick(place)
+    if pick is not None and pick.with_table and sketch.op(sketch.after(place)) in _COMPARED and not distinct:
+        # "How many products cost more than 100": the products are counted, the column is what is compared.
+        return Measure(aggregate=Aggregate.COUNT, table=column.table)
     if sketch.is_numeric(column) and not distinct and not sketch.is_key(column):
         sketch.doubts += 0.0 if is_head(sketch, place, column) else 0.5
         return Measure(column) if not wants_total(sketch, place) else Measure(column, Aggregate.SUM)
     if sketch.kind(column) in TEMPORAL and not distinct:
         # 2023年入职了多少人: people, and not the days on which they came.
         return Measure(column, Aggregate.COUNT)
-    pick = sketch.pick(place)
     if pick is not None and pick.with_table and sketch.kind(column) is not ColumnKind.TEXT:
         # "How many customers joined": the customers are counted, the column says when.
         return Measure(aggregate=Aggregate.COUNT, table=column.table)

@@ -109,6 +109,9 @@ def phrases(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Sp
             following = tokens[start + length] if start + length < len(tokens) else None
             if phrase.op in {Op.OR_MORE, Op.OR_LESS} and following is not None and _is_figure(following):
                 continue
+            if phrase.op is Op.ORDER and following is not None and (_is_figure(following) or _is_time(following)):
+                # "Customers who ordered in May": a deed, and no order.
+                continue
             if length == 1 and phrase.op in _COMPARING and not _compares(tokens, start + 1):
                 continue
             sure = (length > 1 and phrase.op in _SURE_PHRASES) or (

@@ -156,6 +156,11 @@ class Form:
     combined: tuple[Combination, Form] | None = None
 
     @property
+    def is_plain(self) -> bool:
+        """Whether columns are shown as they are: no figure, no group, no condition."""
+        return not (self.where or self.group or any(target.aggregate is not None for target in self.targets))
+
+    @property
     def is_idle(self) -> bool:
         """A figure of the very column that the rows are grouped by says nothing: the question meant another."""
         figures = (*self.targets, *(ordering.by for ordering in self.order))

@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Final
 
-from querybus.core.messages import Reading
-from querybus_presenter.charts.shape import Facet, Number, Role, Shape, decimal, total
-from querybus_presenter.summaries.values import in_words, large_in_words, number_in_words, with_unit
+from querybus.core.messages import Reading, Scalar
+from querybus_presenter.charts.shape import Facet, Key, Number, Role, Shape, decimal, total
+from querybus_presenter.summaries.cut_ends import CutEnds, Days, cut_ends
+from querybus_presenter.summaries.values import date_in_words, in_words, large_in_words, number_in_words, with_unit
 from querybus_presenter.wording.labels import is_neutral
 from querybus_presenter.wording.phrases import within_sentence
 from querybus_presenter.wording.texts import Texts
@@ -24,11 +25,13 @@ CELLS_MAX: Final = 6
 LARGE_ROWS_MIN: Final = 10
 QUARTILE_ROWS_MIN: Final = 20
 DESCRIBED_MAX: Final = 3
+POINTS_MIN: Final = 3
 LISTED_MAX: Final = 5
 """Rows that are named one by one: so many are still read as a sentence."""
 LISTED_LENGTH_MAX: Final = 60
 _COUNTS: Final = {"en": re.compile(r"number of (.+)"), "zh": re.compile(r"(.+?)(?:的?数量|数)")}
 _HAN = re.compile(r"[\u3400-\u9fff]")
+_BETWEEN_HAN: Final = re.compile(r"(?<=[\u3400-\u9fff]) (?=[\u3400-\u9fff])")
 
 
 def fixed_summary(row_count: int, texts: Texts) -> str:
@@ -43,6 +46,7 @@ def summary(
     *,
     counted: str | None = None,
     reading: Reading | None = None,
+    days: Days | None = None,
 ) -> str:
     """Return the faithful summary of a result; `labels` name its columns in speech.
 
@@ -70,7 +74,18 @@ def summary(
     counts = _COUNTS[texts.language].fullmatch(measure)
     noun = counts.group(1) if counts else ""
     reported = (
-        _figures(shape, labels, texts, is_top=is_top, is_listed=bool(listed), noun=noun) if shape.is_whole else []
+        _figures(
+            shape,
+            labels,
+            texts,
+            is_top=is_top,
+            is_listed=bool(listed),
+            noun=noun,
+            days=days,
+            is_defined=reading is not None and bool(reading.definitions),
+        )
+        if shape.is_whole
+        else []
     )
     if not reported and shape.rows >= LARGE_ROWS_MIN:
         reported = _described(shape, labels, texts)
@@ -156,7 +171,15 @@ def _names(facet: Facet, texts: Texts) -> list[str]:
 
 
 def _figures(
-    shape: Shape, labels: Sequence[str], texts: Texts, *, is_top: bool, is_listed: bool = False, noun: str = ""
+    shape: Shape,
+    labels: Sequence[str],
+    texts: Texts,
+    *,
+    is_top: bool,
+    is_listed: bool = False,
+    noun: str = "",
+    days: Days | None = None,
+    is_defined: bool = False,
 ) -> list[str]:
     """Return extremes, total, trend and top share of a result of one name and one amount a row.
 
@@ -167,11 +190,7 @@ def _figures(
         return []
     y = shape.facets.index(amounts[0])
     x = shape.facets[1 - y]
-    known = [
-        (number, place)
-        for number, place in zip(amounts[0].numbers, x.cells, strict=True)
-        if number is not None and place is not None
-    ]
+    known = _known(amounts[0], x)
     if len(known) < 2:
         return []
 
@@ -182,7 +201,7 @@ def _figures(
     (low, low_name), (high, high_name) = ranked[0], ranked[-1]
     if low == high and not is_listed:
         return []
-    said = _trend(shape, x, amounts[0], texts) if x.role is Role.TIME else []
+    said, cut = _course(_points(shape, x, amounts[0]), days or Days(), x, amounts[0], texts, is_defined=is_defined)
     # Where several share an extreme, none of them is "the" highest.
     label = "" if is_neutral(labels[y], texts) else within_sentence(labels[y])
     low_said, high_said = _amounts((low, high), amounts[0], texts)
@@ -205,14 +224,28 @@ def _figures(
     if not is_listed and ranked[-2][0] != high and (name := named(high_name)):
         reported = texts.summary["highest"].format(label=label, name=name, value=high_said)
         said.append(re.sub(r"\s+:", ":", reported))
-    if not is_listed and ranked[1][0] != low and (name := named(low_name)):
+    if not is_listed and ranked[1][0] != low and low_name not in cut and (name := named(low_name)):
         said.append(texts.summary["lowest"].format(name=name, value=low_said))
     if adds_up:
-        said.append(texts.summary["total"].format(value=_amounts((whole,), amounts[0], texts)[0]))
-        if x.role is Role.CATEGORY and _is_division(x, ranked) and (name := named(high_name)):
-            share = decimal(high) * 100 / whole
-            said.append(texts.summary["top_share"].format(name=name, share=number_in_words(round(share, 1))))
+        said += _total_and_share(whole, ranked, x, amounts[0], texts)
     return said
+
+
+def _total_and_share(
+    whole: Number, ranked: Sequence[tuple[Number, Scalar]], x: Facet, y: Facet, texts: Texts
+) -> list[str]:
+    said = [texts.summary["total"].format(value=_amounts((whole,), y, texts)[0])]
+    high, high_name = ranked[-1]
+    name = in_words(high_name, x.kind, texts, as_year=x.as_year, grain=x.grain)
+    if x.role is Role.CATEGORY and _is_division(x, ranked) and name:
+        share = number_in_words(round(decimal(high) * 100 / decimal(whole), 1))
+        said.append(texts.summary["top_share"].format(name=name, share=share))
+    return said
+
+
+def _known(y: Facet, x: Facet) -> list[tuple[Number, Scalar]]:
+    pairs = zip(y.numbers, x.cells, strict=True)
+    return [(number, place) for number, place in pairs if number is not None and place is not None]
 
 
 def _is_division(x: Facet, ranked: Sequence[tuple[Number, object]]) -> bool:
@@ -221,27 +254,63 @@ def _is_division(x: Facet, ranked: Sequence[tuple[Number, object]]) -> bool:
     return len(ranked) > 2 and second != high and low >= 0 and x.distinct == len(x.cells)
 
 
-def _trend(shape: Shape, x: Facet, y: Facet, texts: Texts) -> list[str]:
-    """Return how an amount went from the first to the last point in time."""
-    points = sorted(
-        (
-            (key, place, number)
-            for key, place, number in zip(x.keys, x.cells, y.numbers, strict=True)
-            if key is not None and number is not None
-        ),
-        key=lambda item: item[0],
-    )
-    if len(points) < 3 or len({point[0] for point in points}) != shape.rows:
+def _points(shape: Shape, x: Facet, y: Facet) -> list[tuple[Key, Scalar, Number]]:
+    """Return the points in time with their amounts, in order; none where there are too few, or several of one time."""
+    points = [
+        (key, place, number)
+        for key, place, number in zip(x.keys, x.cells, y.numbers, strict=False)
+        if key is not None and number is not None
+    ]
+    is_series = x.role is Role.TIME and len(points) >= POINTS_MIN
+    if not is_series or len({key for key, _, _ in points}) != shape.rows:
         return []
-    (_, start, before), (_, end, after) = points[0], points[-1]
-    first, last = (in_words(item, x.kind, texts, as_year=x.as_year, grain=x.grain) for item in (start, end))
-    said_before, said_after = _amounts((before, after), y, texts)
-    if said_before == said_after:
-        return [texts.summary["level"].format(first=first, last=last, value=said_before)]
-    key = "rise" if after > before else "fall"
-    low, high = (said_before, said_after) if after > before else (said_after, said_before)
-    between = {"low": low, "high": high}
-    return [texts.summary[key].format(first=first, last=last, **between)]
+    return sorted(points, key=lambda item: item[0])
+
+
+def _course(
+    points: Sequence[tuple[Key, Scalar, Number]], days: Days, x: Facet, y: Facet, texts: Texts, *, is_defined: bool
+) -> tuple[list[str], set[Scalar]]:
+    """Return how an amount went from the first to the last point in time that is whole, and the points that are not."""
+    if not points:
+        return [], set()
+    ends = cut_ends([point for _, point, _ in points], x, days)
+    cut = {points[0][1]} if ends.first_from is not None else set[Scalar]()
+    cut |= {points[-1][1]} if ends.is_last_cut else set()
+    said = _cut(ends, points[0][1], points[-1][1], x, texts, is_defined=is_defined)
+    whole = points[ends.first_from is not None : len(points) - ends.is_last_cut]
+    if len(whole) > 1:
+        said.insert(0, _trend(whole[0], whole[-1], x, y, texts))
+    return said, cut
+
+
+def _trend(start: tuple[Key, Scalar, Number], end: tuple[Key, Scalar, Number], x: Facet, y: Facet, texts: Texts) -> str:
+    first, last = (in_words(item[1], x.kind, texts, as_year=x.as_year, grain=x.grain) for item in (start, end))
+    before, after = _amounts((start[2], end[2]), y, texts)
+    if before == after:
+        return texts.summary["level"].format(first=first, last=last, value=before)
+    key = "rise" if end[2] > start[2] else "fall"
+    low, high = (before, after) if key == "rise" else (after, before)
+    # A figure with its measure word is followed by no space, one without is set apart.
+    return _BETWEEN_HAN.sub("", texts.summary[key].format(first=first, last=last, low=low, high=high))
+
+
+def _cut(ends: CutEnds, first: Scalar, last: Scalar, x: Facet, texts: Texts, *, is_defined: bool) -> list[str]:
+    """Return which of the first and last points is not whole; what a period cuts is said with definitions already."""
+
+    def named(place: Scalar) -> str:
+        name = in_words(place, x.kind, texts, as_year=x.as_year, grain=x.grain)
+        return texts.summary["week_of"].format(day=name) if ends.are_weeks else name
+
+    said: list[str] = []
+    if ends.first_from is not None and not is_defined:
+        day = date_in_words(ends.first_from.isoformat(), texts.language)
+        said.append(texts.summary["first_is_cut"].format(first=named(first), day=day))
+    if ends.is_running:
+        said.append(texts.summary["is_running"].format(last=named(last)))
+    elif ends.last_until is not None and not is_defined:
+        day = date_in_words(ends.last_until.isoformat(), texts.language)
+        said.append(texts.summary["last_is_cut"].format(last=named(last), day=day))
+    return said
 
 
 def _described(shape: Shape, labels: Sequence[str], texts: Texts) -> list[str]:

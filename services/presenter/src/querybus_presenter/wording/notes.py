@@ -1,0 +1,59 @@
+"""What a reader should know beside an answer: what was assumed, doubted, cut, masked or repaired, each in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from querybus.core.envelope import Envelope
+from querybus.core.messages import Agreement, Concluded, Origin, Outcome, Result
+from querybus.sql.check import NOT_ASKED_NOTE
+from querybus_presenter.doubts import Doubt
+from querybus_presenter.wording.texts import Texts
+
+_SAID_OF_AGREEMENT: Final = (Agreement.DIFFERENT, Agreement.REPLACED)
+
+
+def notes_of(
+    envelope: Envelope[Concluded],
+    result: Result,
+    doubtful: tuple[Doubt, ...],
+    texts: Texts,
+    may_say: Callable[[str | None], bool],
+) -> tuple[str, ...]:
+    """Return the notes of an answer; `may_say` judges whether its reader may see a text that is no template."""
+    body = envelope.body
+    said = (*(texts.doubts[doubt] for doubt in doubtful), *_cut_note(result, texts))
+    assumed = body.analysis.assumptions if body.outcome is Outcome.ANSWERED else ()
+    said = (*(texts.notes["assumption"].format(text=text) for text in assumed if may_say(text)), *said)
+    agreement = body.analysis.agreement
+    if agreement is not None and agreement in _SAID_OF_AGREEMENT and body.outcome is Outcome.ANSWERED:
+        said = (texts.notes[agreement.value], *said)
+    if body.outcome is Outcome.ANSWERED and may_say(body.analysis.asked_of):
+        said = (texts.notes["asked_of"].format(connection=body.analysis.asked_of), *said)
+    if envelope.audience != "business":
+        return (*body.notes, *result.warnings, *said)
+    if body.outcome is not Outcome.ANSWERED:
+        return ()
+    if any(column.personal for column in result.columns):
+        said = (*said, texts.notes["masked"])
+    is_repaired = any(attempt.origin is Origin.RULE for attempt in envelope.attempts)
+    notes: list[str] = []
+    is_unsaid = any(not may_say(text) for text in assumed)
+    if is_repaired or is_unsaid or any(note != NOT_ASKED_NOTE for note in body.notes):
+        notes.append(texts.notes["mended" if is_repaired else "assumed"])
+    if NOT_ASKED_NOTE in body.notes:
+        notes.append(texts.notes["unchecked"])
+    if result.warnings:
+        notes.append(texts.notes["warned"])
+    return (*notes, *said)
+
+
+def _cut_note(result: Result, texts: Texts) -> tuple[str, ...]:
+    """Return what is to be known of rows that are wide: an answer holds fewer of them than their first page."""
+    if result.pages is None:
+        return ()
+    count = min(result.row_count, result.pages.page_size)
+    if len(result.rows) >= count:
+        return ()
+    return (texts.notes["rows_cut"].format(shown=len(result.rows), count=count),)
