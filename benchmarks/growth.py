@@ -38,8 +38,12 @@ async def row_j(bench: Bench, stack: StackUnderLoad) -> None:
         for count in CONNECTIONS:
             databases = _databases(bench.directory, stack.database, count)
             stacks[f"{count}"] = await exits.enter_async_context(_beside(bench, f"j{count}", databases=databases))
-            bench.figures[f"j_{count}_services_mb"] = round(stacks[f"{count}"].services_memory_mb())
+        for count, one in zip(CONNECTIONS, stacks.values(), strict=True):
+            # The first question of a connection reads its catalog, however many there are.
+            bench.wrong.update(word for number in range(count) if (word := await one.ask(number)) != "answered")
         await _compare(bench, "j", stacks)
+        for name, one in stacks.items():
+            bench.figures[f"j_{name}_services_mb"] = round(one.services_memory_mb())
 
 
 async def row_k(bench: Bench, stack: StackUnderLoad) -> None:

@@ -19,7 +19,7 @@ from querybus_translator.language.names import is_han
 from querybus_translator.schema.labels import key_columns
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.contradictions import are_contradictory
-from querybus_translator.writing.form import Aggregate, Form, Membership, columns_of, tables_of
+from querybus_translator.writing.form import Aggregate, Comparison, Form, Membership, Operator, columns_of, tables_of
 from querybus_translator.writing.sketch import Sketch
 from querybus_translator.writing.write import Written
 
@@ -118,6 +118,7 @@ def judge(sketch: Sketch, form: Form, written: Written, best_score: float) -> Ju
     }
     undefined = unread.undefined + are_contradictory(form.where) + _ranks_one(form)
     undefined += _counts_itself(sketch, form) + _is_role_alone(sketch, form)
+    undefined += bool(written.hubs) + _echoes(sketch, form) + _counts_others(sketch)
     return Judgement(round(rule, 4), tuple(unread.texts), undefined, facts)
 
 
@@ -141,6 +142,23 @@ def _counts_itself(sketch: Sketch, form: Form) -> bool:
     counts = [*form.targets, *[condition.left for condition in form.having]]
     is_counted = any(item.aggregate is Aggregate.COUNT and item.column is None for item in counts)
     return is_counted and bool(set(key_columns(sketch.index, table)) & set(form.group))
+
+
+def _echoes(sketch: Sketch, form: Form) -> bool:
+    """Whether nothing is shown but what was said: "who teaches Power Yoga?" is not answered by "Power Yoga"."""
+    said = {item.left.column for item in form.where if isinstance(item, Comparison) and item.operator is Operator.EQUAL}
+    shown = [target.column for target in form.targets]
+    is_bare = bool(shown) and not form.group and all(target.aggregate is None for target in form.targets)
+    is_named = any(sketch.table(place) is not None for place in range(len(sketch.nodes)))
+    return is_bare and all(column in said for column in shown) and not is_named
+
+
+def _counts_others(sketch: Sketch) -> bool:
+    """ "How many people can attend HIIT?": what is counted has a name, and nothing that is counted is called so."""
+    return not sketch.chinese and any(
+        sketch.op(place) is Op.UNIT and not sketch.taken[place] and sketch.op(place - 1) in (Op.COUNT, Op.COUNT_KINDS)
+        for place in range(1, len(sketch.nodes))
+    )
 
 
 def _is_role_alone(sketch: Sketch, form: Form) -> bool:

@@ -34,6 +34,17 @@ def one_amount(sketch: Sketch, place: int) -> ColumnRef | None:
     return found[0] if len(found) == 1 else None
 
 
+def amount_of_rows(sketch: Sketch, place: int) -> ColumnRef | None:
+    """ "Total payments": the one amount of rows that are money. None for other rows, or where there is a choice."""
+    words = sketch.nodes[place].text.lower().split()
+    return one_amount(sketch, place + 1) if words and base_form(words[-1]) in _MONEY_ROWS else None
+
+
+_MONEY_ROWS = frozenset(
+    {"payment", "expense", "sale", "donation", "refund", "purchase", "transfer", "deposit", "withdrawal", "fine", "fee"}
+)
+
+
 def answers_amount(sketch: Sketch, measure: Measure) -> bool:
     """Return whether a figure may answer "how much": an amount of money or a sum, and no number of people."""
     said = " ".join(node.text.lower() for node in sketch.nodes)
@@ -162,6 +173,11 @@ def swallowed_totals(sketch: Sketch) -> None:
     asks_one = " ".join(node.text.lower() for node in sketch.nodes).startswith(_ASKING_ONE)
     for number, (place, measure) in enumerate(sketch.targets):
         if measure.aggregate is not None or not sketch.is_numeric(measure.column):
+            continue
+        if sketch.op(place) is Op.ADJECTIVE_ASK and (in_all := sketch.free_places(Op.IN_ALL)):
+            # "What did the machines cost in total": all of them.
+            sketch.take(*in_all)
+            sketch.targets[number] = (place, Measure(measure.column, Aggregate.SUM))
             continue
         if sketch.op(place) is Op.ADJECTIVE_ASK or (asks_one and len(sketch.targets) == 1):
             # "How much does a visit cost": one visit, not all of them.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from querybus_translator.language.lexicon import Op, lexicon
-from querybus_translator.writing.form import ColumnRef
-from querybus_translator.writing.sketch import TEMPORAL, Sketch
+from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Form, Measure, Operator, columns_of
+from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
 
 
 def is_denied_deed(sketch: Sketch, place: int) -> bool:
@@ -18,8 +18,13 @@ def is_deed(sketch: Sketch, place: int, column: ColumnRef) -> bool:
     """ "How many tickets did we sell": the verb merely resembles the column that says when, and nobody asks when."""
     word = sketch.nodes[place].text.lower()
     pick = sketch.pick(place)
-    if sketch.chinese or " " in word or pick is None or pick.score >= _SAID_MIN:
+    if " " in word or pick is None or pick.score >= _SAID_MIN:
         return False
+    if sketch.chinese:
+        # 2025年有多少会员加入: whoever counts does not ask for the day.
+        is_day = any(sign in word for sign in _DAY_SIGNS)
+        counts = any(measure.aggregate is Aggregate.COUNT for _, measure in sketch.targets)
+        return sketch.kind(column) in TEMPORAL and counts and not is_day and not sketch.groups
     if word in lexicon().verbs and any(node.op in _BEST for node in sketch.nodes[place + 1 : place + 2]):
         # "Which products sell best": nobody asks for the column that is called after selling.
         return True
@@ -31,7 +36,17 @@ def is_deed(sketch: Sketch, place: int, column: ColumnRef) -> bool:
     return not said & _ASKS_WHEN and bool(said & _AUXILIARIES) and sketch.op(sketch.before(place)) is not Op.BY
 
 
+def take_deed(sketch: Sketch, place: int, column: ColumnRef) -> None:
+    """ "How many members have left": where not every row has the day that a verb names, those that have it are meant."""
+    sketch.take(place)
+    sketch.doubts += 0.05
+    is_said = any(column in columns_of(Form(targets=(), where=(item.condition,))) for item in sketch.conditions)
+    if sketch.kind(column) in TEMPORAL and sketch.index.column(column.table, column.column).nullable and not is_said:
+        sketch.conditions.append(Placed(place, Comparison(Measure(column), Operator.NOT_NULL)))
+
+
 _SAID_MIN = 0.9
+_DAY_SIGNS = "日期时间年月天"
 _BEST = frozenset({Op.HIGHEST, Op.LOWEST, Op.MOST, Op.FEWEST})
 _DETERMINERS = frozenset({"a", "an", "the", "each", "every", "per", "of", "by", "this", "that"})
 _ASKS_WHEN = frozenset({"when", "date", "dates", "day", "days", "time", "times", "month", "year", "years", "months"})

@@ -10,6 +10,7 @@ from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.units import unit_of_measure
 from querybus_translator.readers.amounts import (
+    amount_of_rows,
     answers_amount,
     asks_amount,
     can_average,
@@ -19,7 +20,7 @@ from querybus_translator.readers.amounts import (
     sum_of_each,
     swallowed_totals,
 )
-from querybus_translator.readers.deeds import is_deed, is_denied_deed
+from querybus_translator.readers.deeds import is_deed, is_denied_deed, take_deed
 from querybus_translator.readers.kinds import rows_of_kind
 from querybus_translator.readers.shares import flagged, names_flag, read_rates, read_shares, states_flag, wants_total
 from querybus_translator.schema.labels import labels
@@ -57,7 +58,7 @@ def read_targets(sketch: Sketch) -> None:
         if column is None or not sketch.is_free(place):
             continue
         pick = sketch.pick(place)
-        if states_flag(sketch, place, column) or names_flag(sketch, place, column):
+        if states_flag(sketch, place, column) or names_flag(sketch, place, column) or _gets_flag(sketch, place, column):
             flagged(sketch, place, column)
             continue
         if is_denied_deed(sketch, place):
@@ -66,8 +67,7 @@ def read_targets(sketch: Sketch) -> None:
             sketch.take(place)
             continue
         if is_deed(sketch, place, column):
-            sketch.take(place)
-            sketch.doubts += 0.05
+            take_deed(sketch, place, column)
             continue
         # 被借阅过 merely resembles 借阅日期: in Chinese nothing but closeness distinguishes a verb from what is asked for.
         if sketch.asked[place] if not sketch.chinese else (pick is not None and pick.score >= _CHINESE_TARGET_MIN):
@@ -131,6 +131,13 @@ def _listed_values(sketch: Sketch) -> None:
         return
     if column not in labels(sketch.index, column.table, chinese=True):
         sketch.distinct = True
+
+
+def _gets_flag(sketch: Sketch, place: int, column: ColumnRef) -> bool:
+    """ "How many members get the newsletter": whoever counts rows does not ask what the flag says."""
+    counts = [measure.table for _, measure in sketch.targets if measure.aggregate is Aggregate.COUNT]
+    is_grouped = sketch.op(sketch.before(place)) in (Op.BY, Op.EACH)
+    return counts == [column.table] and len(sketch.targets) == 1 and sketch.is_flag(column) and not is_grouped
 
 
 def _head(sketch: Sketch) -> None:
@@ -460,7 +467,9 @@ def _figure_elsewhere(sketch: Sketch, place: int, places: list[int], aggregates:
     following = sketch.after(places[-1])
     if sketch.table(following) is not None and aggregates == [Aggregate.SUM] and not sketch.taken[following or 0]:
         sketch.take(place, following)
-        sketch.targets.append((place, Measure(aggregate=Aggregate.COUNT, table=sketch.table(following))))
+        amount = amount_of_rows(sketch, following or 0)
+        counted = Measure(aggregate=Aggregate.COUNT, table=sketch.table(following))
+        sketch.targets.append((place, counted if amount is None else Measure(amount, Aggregate.SUM)))
         sketch.anchor = sketch.anchor if sketch.anchor is not None else sketch.table(following)
         return
     previous = sketch.before(place)

@@ -103,10 +103,12 @@ def phrases(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Sp
     )
     for length in range(1, min(words.english_length_max, len(tokens) - start) + 1):
         key = tuple(token.norm for token in tokens[start : start + length])
-        for phrase in words.english.get(key, ()):
+        following = tokens[start + length] if start + length < len(tokens) else None
+        # "The last ten orders"; a last name is none.
+        is_latest = key == ("last",) and following is not None and _is_figure(following)
+        for phrase in words.english.get(("latest",) if is_latest else key, ()):
             if phrase.op is Op.WRITE and start and not opens:
                 continue
-            following = tokens[start + length] if start + length < len(tokens) else None
             if phrase.op in {Op.OR_MORE, Op.OR_LESS} and following is not None and _is_figure(following):
                 continue
             if phrase.op is Op.ORDER and following is not None and (_is_figure(following) or _is_time(following)):

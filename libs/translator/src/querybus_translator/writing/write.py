@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from sqlglot import exp
 
@@ -47,6 +48,8 @@ class Written:
     cost: float
     keys: tuple[tuple[Edge, ...], ...] = ()
     ways: tuple[tuple[int, tuple[frozenset[int], ...]], ...] = ()
+    hubs: int = 0
+    """Tables that nobody spoke of and that two others refer to: members and trainers have no more to do with each other than a club."""
 
 
 def write(
@@ -62,7 +65,12 @@ def write(
     except _Unjoinable:
         return None
     return Written(
-        tree.sql(dialect=index.catalog.dialect.value), writer.joins, writer.cost, tuple(writer.keys), tuple(writer.ways)
+        tree.sql(dialect=index.catalog.dialect.value),
+        writer.joins,
+        writer.cost,
+        tuple(writer.keys),
+        tuple(writer.ways),
+        writer.hubs,
     )
 
 
@@ -127,6 +135,7 @@ class _Writer:
         self._language: Language = language
         self._hints = hints
         self.joins = 0
+        self.hubs = 0
         self.cost = 0.0
         self.keys: list[tuple[Edge, ...]] = []
         self.ways: list[tuple[int, tuple[frozenset[int], ...]]] = []
@@ -194,6 +203,10 @@ class _Writer:
             rival_ways = self._index.graph.rival_paths(joined, path, target)
             if rival_ways:
                 self.ways.append((target, rival_ways))
+            self.hubs += sum(
+                before.target == behind.target and before.source != behind.source and before.target not in tables
+                for before, behind in pairwise(path)
+            )
             for edge in path:
                 table = edge.target if edge.source in joined else edge.source
                 joined.append(table)

@@ -53,7 +53,8 @@ class ConnectionsReload:
         self._metrics = metrics
         self._replaced = replaced
         self._load = load
-        self._seen = _state(path)
+        self._files = files_of(path)
+        self._seen = _state(self._files)
         self._looking: asyncio.Task[None] | None = None
         self._releasing: set[asyncio.Task[None]] = set()
         self._problem: str | None = None
@@ -77,10 +78,11 @@ class ConnectionsReload:
 
     async def check(self) -> bool:
         """Look once; return whether the connections were replaced."""
-        state = await asyncio.to_thread(_state, self._path)
-        if state == self._seen:
+        # What it names is read out of the file again only when some file has changed.
+        if await asyncio.to_thread(_state, self._files) == self._seen:
             return False
-        self._seen = state
+        self._files = await asyncio.to_thread(files_of, self._path)
+        self._seen = await asyncio.to_thread(_state, self._files)
         try:
             configs = await asyncio.to_thread(self._load, self._path)
             await self._swap(configs)
@@ -123,9 +125,9 @@ def _differs(old: ConnectionConfig, new: ConnectionConfig) -> bool:
     return old != new or old.definition_pieces != new.definition_pieces
 
 
-def _state(path: Path) -> State:
+def _state(files: Sequence[Path]) -> State:
     pairs: list[tuple[str, int, int, int]] = []
-    for file in files_of(path):
+    for file in files:
         try:
             stat = file.stat()
         except OSError:

@@ -88,7 +88,7 @@ class Embedded:
         return Load(open=self._children.open, idle=self._children.idle, waiting=self._children.waiting)
 
     async def close(self) -> None:
-        """Do nothing: the processes belong to all connections of the engine."""
+        """Do nothing: who made the pool of processes ends it."""
 
     async def _ask(
         self,

@@ -17,8 +17,6 @@ from typing import Any, Final
 
 STOP_SECONDS_MAX: Final = 0.15
 FRAME_BYTES_MAX: Final = 256 << 20
-OPENED_MAX: Final = 1_024
-"""Databases that one process has open; one that has grown beyond what they need is replaced before."""
 _LENGTH: Final = struct.Struct(">I")
 
 
@@ -38,7 +36,7 @@ class Child:
     @property
     def fit(self) -> bool:
         """Whether the next statement may have it."""
-        return self.alive and not self.tired and len(self.opened) <= OPENED_MAX
+        return self.alive and not self.tired
 
     @property
     def pid(self) -> int:

@@ -1,0 +1,99 @@
+"""Readings that look whole and are not what was asked, over a sports club that nobody described: another is found, or it is asked back."""
+
+from __future__ import annotations
+
+import sqlite3
+from datetime import date
+
+import pytest
+
+from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, ForeignKey, Table
+from querybus_translator import NotRead, Translated, translate
+
+TODAY = date(2026, 6, 30)
+ROWS = """
+CREATE TABLE clubs (club_id INTEGER PRIMARY KEY, name TEXT);
+CREATE TABLE members (member_id INTEGER PRIMARY KEY, last_name TEXT, joined_at DATE, left_at DATE, club_id INTEGER, newsletter BOOLEAN);
+CREATE TABLE trainers (trainer_id INTEGER PRIMARY KEY, name TEXT, club_id INTEGER, salary INTEGER);
+CREATE TABLE courses (course_id INTEGER PRIMARY KEY, title TEXT, trainer_id INTEGER, max_people INTEGER);
+CREATE TABLE payments (payment_id INTEGER PRIMARY KEY, member_id INTEGER, paid_on DATE, amount REAL, method TEXT);
+CREATE TABLE machines (machine_id INTEGER PRIMARY KEY, club_id INTEGER, model TEXT, price REAL);
+INSERT INTO clubs VALUES (1, 'North');
+INSERT INTO members VALUES (1, 'Wolf', '2025-02-01', '2026-01-01', 1, 1), (2, 'Koch', '2024-03-01', NULL, 1, 0), (3, 'Klein', '2025-05-05', NULL, 1, 1);
+INSERT INTO trainers VALUES (1, 'Ida', 1, 20), (2, 'Kai', 1, 30);
+INSERT INTO courses VALUES (1, 'Yoga', 1, 12), (2, 'Boxing', 2, 8);
+INSERT INTO payments VALUES (1, 1, '2025-01-01', 10, 'cash'), (2, 2, '2025-02-01', 20, 'card'), (3, 2, '2025-03-01', 30, 'card');
+INSERT INTO machines VALUES (1, 1, 'Rower', 500), (2, 1, 'Bike', 700);
+"""
+KINDS = {"INTEGER": ColumnKind.INTEGER, "REAL": ColumnKind.NUMBER, "TEXT": ColumnKind.TEXT, "DATE": ColumnKind.DATE}
+HELD = {"title": ("Yoga", "Boxing"), "method": ("cash", "card"), "model": ("Rower", "Bike")}
+
+
+def club() -> Catalog:
+    database = sqlite3.connect(":memory:")
+    database.executescript(ROWS)
+    names = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    keys = {f"{name.removesuffix('s')}_id": name for name in names}
+
+    def table(name: str) -> Table:
+        shown = database.execute(f"PRAGMA table_info({name})").fetchall()
+        own = shown[0][1]
+        return Table(
+            name=name,
+            columns=tuple(
+                Column(
+                    name=column,
+                    type=kind,
+                    kind=KINDS.get(kind, ColumnKind.BOOLEAN),
+                    nullable=column == "left_at",
+                    values=HELD.get(column, ()),
+                    values_complete=column in HELD,
+                )
+                for _, column, kind, *_ in shown
+            ),
+            primary_key=(own,),
+            foreign_keys=tuple(
+                ForeignKey(columns=(column,), referred_table=keys[column], referred_columns=(column,))
+                for _, column, *_ in shown
+                if column in keys and column != own
+            ),
+        )
+
+    return Catalog(connection="club", dialect=Dialect.SQLITE, tables=tuple(table(name) for name in names))
+
+
+@pytest.mark.parametrize(
+    ("question", "rows"),
+    [
+        ("How many members have left?", [(1,)]),
+        ("Which members left this year?", [("Wolf",)]),
+        ("How many members get the newsletter?", [(2,)]),
+        ("What did the machines cost in total?", [(1200.0,)]),
+        ("Total payments by method", [("card", 50.0), ("cash", 10.0)]),
+        ("List the last 2 payments", [(3, "2025-03-01", 30.0, "card"), (2, "2025-02-01", 20.0, "card")]),
+        ("Last names of members", [("Wolf",), ("Koch",), ("Klein",)]),
+        ("2025年有多少会员加入？", [(2,)]),
+    ],
+)
+def test_what_is_meant_is_found(question: str, rows: list[tuple[object, ...]]) -> None:
+    found = translate(question, club(), today=TODAY)
+    assert isinstance(found, Translated), found
+    database = sqlite3.connect(":memory:")
+    database.executescript(ROWS)
+    assert database.execute(found.sql).fetchall() == rows
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        # Members and trainers have nothing to do with each other but a club: their pay is not what members pay.
+        "How much did members pay in 2025?",
+        "How many members pay less than 25?",
+        # The name that was said is no answer.
+        "Who teaches Yoga?",
+        # There is one course of that name; how many people fit into it is another question.
+        "How many people can attend Yoga?",
+    ],
+)
+def test_what_is_not_meant_is_asked_back(question: str) -> None:
+    assert isinstance(translate(question, club(), today=TODAY), NotRead)
