@@ -40,7 +40,8 @@ async def row_j(bench: Bench, stack: StackUnderLoad) -> None:
             stacks[f"{count}"] = await exits.enter_async_context(_beside(bench, f"j{count}", databases=databases))
         for count, one in zip(CONNECTIONS, stacks.values(), strict=True):
             # The first question of a connection reads its catalog, however many there are.
-            bench.wrong.update(word for number in range(count) if (word := await one.ask(number)) != "answered")
+            said = [await one.ask(number) for number in range(count)]
+            bench.wrong.update(word for word in said if word != "answered")
         await _compare(bench, "j", stacks)
         for name, one in stacks.items():
             bench.figures[f"j_{name}_services_mb"] = round(one.services_memory_mb())
