@@ -8,18 +8,33 @@ each other. No fact names a table or a word. Without the fitted weights the rule
 from __future__ import annotations
 
 import math
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 
+from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.names import is_han
+from querybus_translator.language.stems import stem
 from querybus_translator.schema.labels import key_columns
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.contradictions import are_contradictory
-from querybus_translator.writing.form import Aggregate, Comparison, Form, Membership, Operator, columns_of, tables_of
+from querybus_translator.writing.form import (
+    Aggregate,
+    AllOf,
+    AnyOf,
+    Comparison,
+    Condition,
+    Form,
+    Literal,
+    Membership,
+    Operator,
+    columns_of,
+    tables_of,
+)
 from querybus_translator.writing.sketch import Sketch
 from querybus_translator.writing.write import Written
 
@@ -119,6 +134,7 @@ def judge(sketch: Sketch, form: Form, written: Written, best_score: float) -> Ju
     undefined = unread.undefined + are_contradictory(form.where) + _ranks_one(form)
     undefined += _counts_itself(sketch, form) + _is_role_alone(sketch, form)
     undefined += bool(written.hubs) + _echoes(sketch, form) + _counts_others(sketch)
+    undefined += _passes_over_deed(sketch, written.sql) + _figures_of_text(sketch, form) + _lists_figures(sketch, form)
     return Judgement(round(rule, 4), tuple(unread.texts), undefined, facts)
 
 
@@ -159,6 +175,70 @@ def _counts_others(sketch: Sketch) -> bool:
         sketch.op(place) is Op.UNIT and not sketch.taken[place] and sketch.op(place - 1) in (Op.COUNT, Op.COUNT_KINDS)
         for place in range(1, len(sketch.nodes))
     )
+
+
+def _passes_over_deed(sketch: Sketch, sql: str) -> bool:
+    """ "How many cars are rented": rentals are of another table, and nothing is read of it."""
+    verbs = [
+        stem(node.text.lower())
+        for node in sketch.nodes
+        if node.kind is NodeKind.STOP and node.text.lower() in lexicon().verbs
+    ]
+    deeds = {verb + ending for verb in verbs for ending in _DEED_ENDINGS}
+    return any(
+        any(word in deeds for name in sketch.index.entries_of_table(number).names for word in name)
+        and re.search(rf"\W{re.escape(sketch.index.table(number).name)}\W", sql) is None
+        for number in (range(len(sketch.index.catalog.tables)) if deeds else ())
+    )
+
+
+def _figures_of_text(sketch: Sketch, form: Form) -> bool:
+    """Whether a text that is merely called alike is averaged, or compared with a number: a comment is no rating."""
+    averaged = [
+        measure.column
+        for measure in (*form.targets, *(ordering.by for ordering in form.order))
+        if measure.aggregate in (Aggregate.SUM, Aggregate.AVERAGE)
+    ]
+    compared = [
+        item.left.column
+        for item in _comparisons(form.where)
+        if item.operator in _BOUNDS and isinstance(item.right, Literal)
+    ]
+    said = {sketch.column(place): pick.score for place, pick in sketch.assignment.picks.items()}
+    return any(
+        column is not None
+        and sketch.kind(column) is ColumnKind.TEXT
+        and not sketch.index.holds_figures(column.table, column.column)
+        and said.get(column, 1.0) < _SAID_MIN
+        for column in (*averaged, *compared)
+    )
+
+
+def _comparisons(conditions: Sequence[Condition]) -> Iterator[Comparison]:
+    """Give every comparison of these conditions and of those within them."""
+    for condition in conditions:
+        if isinstance(condition, Comparison):
+            yield condition
+        elif isinstance(condition, AllOf | AnyOf):
+            yield from _comparisons(condition.conditions)
+        else:
+            yield from _comparisons(condition.form.where)
+
+
+def _lists_figures(sketch: Sketch, form: Form) -> bool:
+    """ "Income in 2025": one figure of each row of a year, by itself, is what nobody asks for."""
+    target = form.targets[0] if len(form.targets) == 1 else None
+    if target is None or target.aggregate is not None or form.order or form.group or target.column is None:
+        return False
+    periods = any(node.kind is NodeKind.PERIOD for node in sketch.nodes)
+    asks = any(node.op is Op.SHOW or node.kind is NodeKind.TEXT for node in sketch.nodes)
+    is_figure = sketch.is_numeric(target.column) and not sketch.is_key(target.column)
+    return periods and is_figure and not asks and all(sketch.table(place) is None for place in range(len(sketch.nodes)))
+
+
+_BOUNDS = frozenset({Operator.GREATER, Operator.AT_LEAST, Operator.LESS, Operator.AT_MOST})
+_SAID_MIN = 0.9
+_DEED_ENDINGS = ("al", "ing", "ment", "ation", "ion", "ery")
 
 
 def _is_role_alone(sketch: Sketch, form: Form) -> bool:

@@ -174,7 +174,13 @@ def swallowed_totals(sketch: Sketch) -> None:
     for number, (place, measure) in enumerate(sketch.targets):
         if measure.aggregate is not None or not sketch.is_numeric(measure.column):
             continue
-        if sketch.op(place) is Op.ADJECTIVE_ASK and (in_all := sketch.free_places(Op.IN_ALL)):
+        column = measure.column
+        if (
+            len(sketch.targets) == 1
+            and column is not None
+            and not sketch.is_key(column)
+            and (in_all := sketch.free_places(Op.IN_ALL))
+        ):
             # "What did the machines cost in total": all of them.
             sketch.take(*in_all)
             sketch.targets[number] = (place, Measure(measure.column, Aggregate.SUM))

@@ -180,3 +180,15 @@ def wants_total(sketch: Sketch, place: int) -> bool:
 
 _TOTALS: Final = frozenset({"总数", "总数量"})
 """乘客总数 of a column that holds how many there are."""
+
+
+def gets_flag(sketch: Sketch, place: int, column: ColumnRef) -> bool:
+    """ "How many members get the newsletter": whoever counts rows does not ask what the flag says."""
+    counts = [measure.table for _, measure in sketch.targets if measure.aggregate is Aggregate.COUNT]
+    is_grouped = sketch.op(sketch.before(place)) in (Op.BY, Op.EACH)
+    return counts == [column.table] and len(sketch.targets) == 1 and sketch.is_flag(column) and not is_grouped
+
+
+def is_rate(sketch: Sketch, place: int, column: ColumnRef) -> bool:
+    """ "Cheapest car per day": how many days they are is not asked for."""
+    return not sketch.chinese and sketch.op(sketch.before(place)) is Op.EACH and sketch.is_numeric(column)

@@ -22,7 +22,16 @@ from querybus_translator.readers.amounts import (
 )
 from querybus_translator.readers.deeds import is_deed, is_denied_deed, take_deed
 from querybus_translator.readers.kinds import rows_of_kind
-from querybus_translator.readers.shares import flagged, names_flag, read_rates, read_shares, states_flag, wants_total
+from querybus_translator.readers.shares import (
+    flagged,
+    gets_flag,
+    is_rate,
+    names_flag,
+    read_rates,
+    read_shares,
+    states_flag,
+    wants_total,
+)
 from querybus_translator.schema.labels import labels
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Form, Measure, columns_of
@@ -58,7 +67,7 @@ def read_targets(sketch: Sketch) -> None:
         if column is None or not sketch.is_free(place):
             continue
         pick = sketch.pick(place)
-        if states_flag(sketch, place, column) or names_flag(sketch, place, column) or _gets_flag(sketch, place, column):
+        if states_flag(sketch, place, column) or names_flag(sketch, place, column) or gets_flag(sketch, place, column):
             flagged(sketch, place, column)
             continue
         if is_denied_deed(sketch, place):
@@ -70,6 +79,7 @@ def read_targets(sketch: Sketch) -> None:
             take_deed(sketch, place, column)
             continue
         # 被借阅过 merely resembles 借阅日期: in Chinese nothing but closeness distinguishes a verb from what is asked for.
+        sketch.doubts += is_rate(sketch, place, column)
         if sketch.asked[place] if not sketch.chinese else (pick is not None and pick.score >= _CHINESE_TARGET_MIN):
             sketch.take(place)
             sketch.doubts += 1.0 if is_faint_year(sketch, place, column) else 0.0
@@ -118,6 +128,9 @@ def _on_average(sketch: Sketch) -> None:
         sketch.targets[figures[0]] = (place, Measure(measure.column, Aggregate.AVERAGE))
 
 
+_HAVING = frozenset({"do we have", "do you have", "do they have", "do we sell", "do we offer"})
+
+
 def _listed_values(sketch: Sketch) -> None:
     """订单状态有哪些: which values there are, each once."""
     if len(sketch.targets) != 1 or sketch.conditions or sketch.rankings:
@@ -126,18 +139,11 @@ def _listed_values(sketch: Sketch) -> None:
     asks = any(node.op is Op.SHOW and node.text == "哪些" for node in sketch.nodes)
     if not sketch.chinese:
         said = [node.text.lower() for node in sketch.nodes if node.kind is not NodeKind.MARK]
-        asks = said[-2:] == ["are", "there"] and sketch.op(0) is Op.SHOW
+        asks = sketch.op(0) is Op.SHOW and (said[-2:] == ["are", "there"] or " ".join(said[-3:]) in _HAVING)
     if column is None or sketch.targets[0][1].aggregate is not None or not asks or sketch.is_key(column):
         return
     if column not in labels(sketch.index, column.table, chinese=True):
         sketch.distinct = True
-
-
-def _gets_flag(sketch: Sketch, place: int, column: ColumnRef) -> bool:
-    """ "How many members get the newsletter": whoever counts rows does not ask what the flag says."""
-    counts = [measure.table for _, measure in sketch.targets if measure.aggregate is Aggregate.COUNT]
-    is_grouped = sketch.op(sketch.before(place)) in (Op.BY, Op.EACH)
-    return counts == [column.table] and len(sketch.targets) == 1 and sketch.is_flag(column) and not is_grouped
 
 
 def _head(sketch: Sketch) -> None:

@@ -256,6 +256,7 @@ class Sketch:
         best: tuple[float, ColumnRef, bool] | None = None
         for concept in concepts:
             for words, reversed_order in ((concept.of, False), (concept.against, True)):
+                is_time = "date" in concept.of
                 for rank, word in enumerate(words):
                     close = self.index.similar(word)
                     for number, column in enumerate(self.index.table(table).columns):
@@ -267,7 +268,9 @@ class Sketch:
                         if share <= 0 or column.kind not in NUMERIC | TEMPORAL | {ColumnKind.TEXT, ColumnKind.TIME}:
                             continue
                         ref = ColumnRef(table, number)
-                        if self.is_key(ref):
+                        # The last five rentals are not those of the most days.
+                        is_count = is_time and word != "year" and column.kind in NUMERIC
+                        if self.is_key(ref) or is_count:
                             continue
                         score = share - 0.03 * rank - (0.3 if column.kind is ColumnKind.TEXT else 0.0)
                         if score > 0.35 and (best is None or score > best[0] + 1e-9):
