@@ -14,17 +14,18 @@ TODAY = date(2026, 6, 30)
 ROWS = """
 CREATE TABLE clubs (club_id INTEGER PRIMARY KEY, name TEXT);
 CREATE TABLE members (member_id INTEGER PRIMARY KEY, last_name TEXT, joined_at DATE, left_at DATE, club_id INTEGER, newsletter BOOLEAN);
-CREATE TABLE trainers (trainer_id INTEGER PRIMARY KEY, name TEXT, club_id INTEGER, salary INTEGER);
+CREATE TABLE trainers (trainer_id INTEGER PRIMARY KEY, name TEXT, club_id INTEGER, salary INTEGER, hourly_wage REAL);
 CREATE TABLE courses (course_id INTEGER PRIMARY KEY, title TEXT, trainer_id INTEGER, max_people INTEGER);
 CREATE TABLE payments (payment_id INTEGER PRIMARY KEY, member_id INTEGER, paid_on DATE, amount REAL, method TEXT);
 CREATE TABLE machines (machine_id INTEGER PRIMARY KEY, club_id INTEGER, model TEXT, price REAL);
 CREATE TABLE rentals (rental_id INTEGER PRIMARY KEY, machine_id INTEGER, days INTEGER, started_on DATE);
+CREATE TABLE stock (stock_id INTEGER PRIMARY KEY, club_id INTEGER, on_hand INTEGER, reorder_level INTEGER);
 CREATE TABLE reviews (review_id INTEGER PRIMARY KEY, club_id INTEGER, comment TEXT, stars INTEGER);
 INSERT INTO rentals VALUES (1, 1, 9, '2025-01-01'), (2, 1, 3, '2025-02-01'), (3, 1, 5, '2025-03-01');
 INSERT INTO reviews VALUES (1, 1, 'fine', 4), (2, 1, 'bad', 1);
 INSERT INTO clubs VALUES (1, 'North');
 INSERT INTO members VALUES (1, 'Wolf', '2025-02-01', '2026-01-01', 1, 1), (2, 'Koch', '2024-03-01', NULL, 1, 0), (3, 'Klein', '2025-05-05', NULL, 1, 1);
-INSERT INTO trainers VALUES (1, 'Ida', 1, 20), (2, 'Kai', 1, 30);
+INSERT INTO trainers VALUES (1, 'Ida', 1, 20, 15), (2, 'Kai', 1, 30, 12);
 INSERT INTO courses VALUES (1, 'Yoga', 1, 12), (2, 'Boxing', 2, 8);
 INSERT INTO payments VALUES (1, 1, '2025-01-01', 10, 'cash'), (2, 2, '2025-02-01', 20, 'card'), (3, 2, '2025-03-01', 30, 'card');
 INSERT INTO machines VALUES (1, 1, 'Rower', 500), (2, 1, 'Bike', 600), (3, 1, 'Bike', 100);
@@ -77,6 +78,7 @@ def club() -> Catalog:
         ("List the last 2 payments", [(3, "2025-03-01", 30.0, "card"), (2, "2025-02-01", 20.0, "card")]),
         ("Last names of members", [("Wolf",), ("Koch",), ("Klein",)]),
         ("2025年有多少会员加入？", [(2,)]),
+        ("Highest priced machine", [(2, 600.0, "Bike")]),
         ("What models do we have?", [("Rower",), ("Bike",)]),
         ("How many days were machines rented in total?", [(17,)]),
         ("last 2 rentals", [(3, "2025-03-01", 5), (2, "2025-02-01", 3)]),
@@ -105,6 +107,12 @@ def test_what_is_meant_is_found(question: str, rows: list[tuple[object, ...]]) -
         # A comment is no figure, though a review may be called a rating.
         "Average rating",
         "Reviews with a rating below 2",
+        # So many pieces, and not so many rows.
+        "Total stock by club",
+        "Which club holds the most stock?",
+        # An hourly wage is no length of service.
+        "Longest serving trainer",
+        "What do we teach in Yoga?",
         # How many days nobody asked.
         "Cheapest machine per day",
     ],

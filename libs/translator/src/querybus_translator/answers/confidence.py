@@ -134,6 +134,7 @@ def judge(sketch: Sketch, form: Form, written: Written, best_score: float) -> Ju
     undefined = unread.undefined + are_contradictory(form.where) + _ranks_one(form)
     undefined += _counts_itself(sketch, form) + _is_role_alone(sketch, form)
     undefined += bool(written.hubs) + _echoes(sketch, form) + _counts_others(sketch)
+    undefined += _counts_mass(sketch, form)
     undefined += _passes_over_deed(sketch, written.sql) + _figures_of_text(sketch, form) + _lists_figures(sketch, form)
     return Judgement(round(rule, 4), tuple(unread.texts), undefined, facts)
 
@@ -166,7 +167,25 @@ def _echoes(sketch: Sketch, form: Form) -> bool:
     shown = [target.column for target in form.targets]
     is_bare = bool(shown) and not form.group and all(target.aggregate is None for target in form.targets)
     is_named = any(sketch.table(place) is not None for place in range(len(sketch.nodes)))
-    return is_bare and all(column in said for column in shown) and not is_named
+    does = any(node.kind is NodeKind.STOP and node.text.lower() in lexicon().verbs for node in sketch.nodes)
+    # "What do we buy from Supplier A?" is not answered by Supplier A either.
+    repeats = any(column in said for column in shown) if does else all(column in said for column in shown)
+    return is_bare and repeats and not is_named
+
+
+def _counts_mass(sketch: Sketch, form: Form) -> bool:
+    """ "Total stock", "the most stock": so much of it, and not how many rows hold some."""
+    figures = [*form.targets, *(ordering.by for ordering in form.order)]
+    counted = {item.table for item in figures if item.aggregate is Aggregate.COUNT and item.column is None}
+    return not sketch.chinese and any(
+        sketch.op(place - 1) in (Op.SUM, Op.MOST, Op.FEWEST)
+        and sketch.table(place) in counted
+        and sketch.nodes[place].text.lower() in _MASSES
+        for place in range(1, len(sketch.nodes))
+    )
+
+
+_MASSES = frozenset({"stock", "inventory", "revenue", "spending", "payroll", "consumption", "output", "production"})
 
 
 def _counts_others(sketch: Sketch) -> bool:

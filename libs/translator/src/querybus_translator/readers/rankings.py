@@ -31,6 +31,7 @@ _SUPERLATIVES = (
 def read_rankings(sketch: Sketch) -> None:
     """Read every superlative that its neighbours complete."""
     _sorted_first(sketch)
+    _rated(sketch)
     for place in sketch.free_places(*_SUPERLATIVES):
         if sketch.taken[place]:
             continue
@@ -45,6 +46,21 @@ def read_rankings(sketch: Sketch) -> None:
         if not sketch.asked[place]:
             _highest(sketch, place)
     _number_of_rows(sketch)
+
+
+def _rated(sketch: Sketch) -> None:
+    """ "The highest rated supplier": the supplier, by the column that the participle names, and not the highest rating."""
+    for place in sketch.free_places(Op.HIGHEST, Op.LOWEST):
+        behind = sketch.after(place)
+        pick, column = sketch.pick(behind), sketch.column(behind)
+        if behind is None or pick is None or column is None or not pick.with_table or not sketch.is_free(behind):
+            continue
+        said = sketch.nodes[behind].text.lower().split()
+        names = {word for name in sketch.index.entries_of_table(column.table).names for word in name}
+        if said[0].endswith("ed") and base_form(said[-1]) in names:
+            sketch.take(place, behind)
+            sketch.rankings.append(Ranking(place, Measure(column), sketch.op(place) is Op.HIGHEST, 1))
+            sketch.anchor = sketch.anchor if sketch.anchor is not None else column.table
 
 
 def _sorted_first(sketch: Sketch) -> None:

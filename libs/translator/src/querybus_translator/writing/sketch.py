@@ -23,6 +23,9 @@ from querybus_translator.writing.form import ColumnRef, Comparison, Condition, M
 NUMERIC = frozenset({ColumnKind.INTEGER, ColumnKind.NUMBER})
 TEMPORAL = frozenset({ColumnKind.DATE, ColumnKind.DATETIME})
 TABLES_SEARCHED_MAX = 100
+_MONEY = frozenset(
+    {"wage", "salary", "price", "cost", "fee", "rate", "amount", "pay", "rent", "budget", "revenue", "income"}
+)
 _SENTENCE_ENDS = frozenset({".", "?", "!", ";", "？", "。", "！", "；"})
 
 
@@ -270,7 +273,9 @@ class Sketch:
                         ref = ColumnRef(table, number)
                         # The last five rentals are not those of the most days.
                         is_count = is_time and word != "year" and column.kind in NUMERIC
-                        if self.is_key(ref) or is_count:
+                        # The longest serving employee is not the one with the highest hourly wage.
+                        is_money = word not in _MONEY and any(not _MONEY.isdisjoint(name) for name in names)
+                        if self.is_key(ref) or is_count or is_money:
                             continue
                         score = share - 0.03 * rank - (0.3 if column.kind is ColumnKind.TEXT else 0.0)
                         if score > 0.35 and (best is None or score > best[0] + 1e-9):
