@@ -119,3 +119,77 @@ def test_what_is_meant_is_found(question: str, rows: list[tuple[object, ...]]) -
 )
 def test_what_is_not_meant_is_asked_back(question: str) -> None:
     assert isinstance(translate(question, club(), today=TODAY), NotRead)
+
+
+SCHOOL = """
+CREATE TABLE 学生 (学号 INTEGER PRIMARY KEY, 姓名 TEXT);
+CREATE TABLE 课程 (课程编号 INTEGER PRIMARY KEY, 课程名 TEXT);
+CREATE TABLE 成绩 (成绩编号 INTEGER PRIMARY KEY, 学号 INTEGER, 课程编号 INTEGER, 分数 REAL);
+CREATE TABLE 缴费 (缴费编号 INTEGER PRIMARY KEY, 学号 INTEGER, 金额 REAL);
+INSERT INTO 学生 VALUES (1, '王芳'), (2, '李娜');
+INSERT INTO 课程 VALUES (1, '数学'), (2, '语文');
+INSERT INTO 成绩 VALUES (1, 1, 1, 90), (2, 2, 1, 70), (3, 1, 2, 60);
+INSERT INTO 缴费 VALUES (1, 1, 500), (2, 1, 500), (3, 2, 1200);
+"""
+
+
+def school() -> tuple[sqlite3.Connection, Catalog]:
+    database = sqlite3.connect(":memory:")
+    database.executescript(SCHOOL)
+
+    def table(name: str, *columns: tuple[str, ColumnKind], refers: tuple[tuple[str, str], ...] = ()) -> Table:
+        return Table(
+            name=name,
+            columns=tuple(
+                Column(
+                    name=column,
+                    type="",
+                    kind=kind,
+                    values=("数学", "语文") if column == "课程名" else (),
+                    values_complete=column == "课程名",
+                )
+                for column, kind in columns
+            ),
+            primary_key=(columns[0][0],),
+            foreign_keys=tuple(
+                ForeignKey(columns=(column,), referred_table=other, referred_columns=(column,))
+                for column, other in refers
+            ),
+        )
+
+    whole, text, number = ColumnKind.INTEGER, ColumnKind.TEXT, ColumnKind.NUMBER
+    students = table("学生", ("学号", whole), ("姓名", text))
+    courses = table("课程", ("课程编号", whole), ("课程名", text))
+    marks = table(
+        "成绩",
+        ("成绩编号", whole),
+        ("学号", whole),
+        ("课程编号", whole),
+        ("分数", number),
+        refers=(("学号", "学生"), ("课程编号", "课程")),
+    )
+    fees = table("缴费", ("缴费编号", whole), ("学号", whole), ("金额", number), refers=(("学号", "学生"),))
+    return database, Catalog(connection="school", dialect=Dialect.SQLITE, tables=(students, courses, marks, fees))
+
+
+@pytest.mark.parametrize(
+    ("question", "rows"),
+    [
+        ("数学的平均分是多少？", [(80.0,)]),
+        ("每门课的平均分", [("数学", 80.0), ("语文", 60.0)]),
+        ("哪门课的平均分最低？", [("语文",)]),
+    ],
+)
+def test_an_average_mark_in_chinese_is_that_of_the_marks(question: str, rows: list[tuple[object, ...]]) -> None:
+    database, catalog = school()
+    found = translate(question, catalog, today=TODAY)
+    assert isinstance(found, Translated), found
+    assert sorted(database.execute(found.sql).fetchall()) == sorted(rows)
+
+
+@pytest.mark.parametrize(
+    "question", ["谁的数学成绩最好？", "语文课是谁教的？", "缴费最多的前5名学生", "每个学生平均缴费多少？"]
+)
+def test_a_name_or_an_amount_is_asked_for_and_nothing_else_is_said(question: str) -> None:
+    _, catalog = school()
+    assert isinstance(translate(question, catalog, today=TODAY), NotRead)

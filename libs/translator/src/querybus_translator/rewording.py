@@ -30,6 +30,8 @@ _AVERAGE_NUMBER: Final = re.compile(
 _RATE_ZH: Final = re.compile(r"(?P<run>[\u4e00-\u9fff]{2,})率")
 _TOTAL_ZH: Final = re.compile(r"(?P<run>[\u4e00-\u9fff]{2,})总额")
 _DONE_ZH: Final = re.compile(r"已(?P<deed>[\u4e00-\u9fff]{2})")
+_SCORE_ZH: Final = re.compile("(平均|最高|最低)分(?![\\u6570\\u949f\\u7c7b\\u7ec4\\u5e97\\u652f\\u90e8\\u522b])")
+_SCORES_ZH: Final = ("分数", "得分", "评分", "成绩")
 STEM_LENGTH_MIN: Final = 4
 DEED_SIGNS_MAX: Final = 4
 
@@ -38,8 +40,21 @@ def reworded(question: str, index: CatalogIndex) -> str:
     """Return a question with the words that the catalog has, where it means them by others."""
     if any(is_han(sign) for sign in question):
         index.read_chinese()
+        question = _scores_in_chinese(question, index)
         return _done_in_chinese(_totals_in_chinese(_rates_in_chinese(question, index), index), index)
     return _without_prefix(_rates(_average_numbers(question, index), index), index)
+
+
+def _scores_in_chinese(question: str, index: CatalogIndex) -> str:
+    """平均分 is 平均分数, by the word that the catalog has for it."""
+    if _SCORE_ZH.search(question) is None:
+        return question
+    columns = [column for table in index.catalog.tables for column in table.columns]
+    called = [name for column in columns for name in (column.name, column.display_names.get("zh", ""))]
+    known = next((word for word in _SCORES_ZH if any(word in name for name in called)), None)
+    if known is None and not any("score" in name.lower() for name in called):
+        return question
+    return _SCORE_ZH.sub(rf"\1{known or _SCORES_ZH[0]}", question)
 
 
 def _without_prefix(question: str, index: CatalogIndex) -> str:

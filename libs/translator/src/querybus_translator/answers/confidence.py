@@ -134,7 +134,7 @@ def judge(sketch: Sketch, form: Form, written: Written, best_score: float) -> Ju
     undefined = unread.undefined + are_contradictory(form.where) + _ranks_one(form)
     undefined += _counts_itself(sketch, form) + _is_role_alone(sketch, form)
     undefined += bool(written.hubs) + _echoes(sketch, form) + _counts_others(sketch)
-    undefined += _counts_mass(sketch, form)
+    undefined += _counts_mass(sketch, form) + _counts_money(sketch, form) + _names_nobody(sketch, form)
     undefined += _passes_over_deed(sketch, written.sql) + _figures_of_text(sketch, form) + _lists_figures(sketch, form)
     return Judgement(round(rule, 4), tuple(unread.texts), undefined, facts)
 
@@ -185,6 +185,34 @@ def _counts_mass(sketch: Sketch, form: Form) -> bool:
     )
 
 
+def _counts_money(sketch: Sketch, form: Form) -> bool:
+    """ "Average payment per member", 缴费最多的学生: how much it was, and not how often."""
+    figures = [*form.targets, *(ordering.by for ordering in form.order)]
+    counted = {
+        item.table for item in figures if item.aggregate in (Aggregate.COUNT, Aggregate.RATE) and item.table is not None
+    }
+    weighs = any(node.op in (Op.AVERAGE, Op.MOST, Op.FEWEST) for node in sketch.nodes)
+    return weighs and any(
+        sketch.table(place) in counted and _is_money(node.text.lower()) for place, node in enumerate(sketch.nodes)
+    )
+
+
+def _is_money(word: str) -> bool:
+    return word.endswith(("费", "付款", "捐款", "退款", "还款")) or word in _MONEY_ROWS
+
+
+def _names_nobody(sketch: Sketch, form: Form) -> bool:
+    """ "Who has the best result?" is answered by a name, not by the result or by what was said."""
+    asks_who = any(
+        "谁" in node.text or (node.text.lower() == "who" and not place) for place, node in enumerate(sketch.nodes)
+    )
+    said = {item.left.column for item in form.where if isinstance(item, Comparison) and item.operator is Operator.EQUAL}
+    is_figure = all(target.aggregate is not None for target in form.targets)
+    echoes = all(target.aggregate is None and target.column in said for target in form.targets)
+    return asks_who and not form.group and bool(form.targets) and (is_figure or echoes)
+
+
+_MONEY_ROWS = frozenset({"payment", "expense", "donation", "refund", "deposit", "withdrawal", "fine", "fee"})
 _MASSES = frozenset({"stock", "inventory", "revenue", "spending", "payroll", "consumption", "output", "production"})
 
 
