@@ -8,32 +8,20 @@ each other. No fact names a table or a word. Without the fitted weights the rule
 from __future__ import annotations
 
 import math
-import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 
-from querybus.core.catalog import ColumnKind
+from querybus_translator.answers.not_meant import NOT_MEANT, Whole
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.names import is_han
-from querybus_translator.language.stems import stem
-from querybus_translator.schema.labels import key_columns
 from querybus_translator.schema.phrases import NodeKind
-from querybus_translator.writing.contradictions import are_contradictory
 from querybus_translator.writing.form import (
-    Aggregate,
-    AllOf,
-    AnyOf,
-    Comparison,
-    Condition,
     Form,
-    Literal,
     Membership,
-    Operator,
     columns_of,
-    tables_of,
 )
 from querybus_translator.writing.sketch import Sketch
 from querybus_translator.writing.write import Written
@@ -131,167 +119,8 @@ def judge(sketch: Sketch, form: Form, written: Written, best_score: float) -> Ju
         "is_absent": float(any(isinstance(absence, Membership) for _, absence in sketch.absences)),
         "rule_log": math.log(max(1e-3, rule)),
     }
-    undefined = unread.undefined + are_contradictory(form.where) + _ranks_one(form)
-    undefined += _counts_itself(sketch, form) + _is_role_alone(sketch, form)
-    undefined += bool(written.hubs) + _echoes(sketch, form) + _counts_others(sketch)
-    undefined += _counts_mass(sketch, form) + _counts_money(sketch, form) + _names_nobody(sketch, form)
-    undefined += _passes_over_deed(sketch, written.sql) + _figures_of_text(sketch, form) + _lists_figures(sketch, form)
+    undefined = unread.undefined + sum(holds(Whole(sketch, form, written)) for holds in NOT_MEANT)
     return Judgement(round(rule, 4), tuple(unread.texts), undefined, facts)
-
-
-def _ranks_one(form: Form) -> bool:
-    """Whether several of one row are asked for: "the top five" of one sum over all."""
-    return (
-        form.limit is not None
-        and form.limit > 1
-        and not form.group
-        and bool(form.targets)
-        and all(target.aggregate is not None for target in form.targets)
-    )
-
-
-def _counts_itself(sketch: Sketch, form: Form) -> bool:
-    """Whether rows are counted for each of themselves: there is always one."""
-    tables = set(tables_of(form))
-    if len(tables) != 1 or not form.group:
-        return False
-    (table,) = tables
-    counts = [*form.targets, *[condition.left for condition in form.having]]
-    is_counted = any(item.aggregate is Aggregate.COUNT and item.column is None for item in counts)
-    return is_counted and bool(set(key_columns(sketch.index, table)) & set(form.group))
-
-
-def _echoes(sketch: Sketch, form: Form) -> bool:
-    """Whether nothing is shown but what was said: "who teaches Power Yoga?" is not answered by "Power Yoga"."""
-    said = {item.left.column for item in form.where if isinstance(item, Comparison) and item.operator is Operator.EQUAL}
-    shown = [target.column for target in form.targets]
-    is_bare = bool(shown) and not form.group and all(target.aggregate is None for target in form.targets)
-    is_named = any(sketch.table(place) is not None for place in range(len(sketch.nodes)))
-    does = any(node.kind is NodeKind.STOP and node.text.lower() in lexicon().verbs for node in sketch.nodes)
-    # "What do we buy from Supplier A?" is not answered by Supplier A either.
-    repeats = any(column in said for column in shown) if does else all(column in said for column in shown)
-    return is_bare and repeats and not is_named
-
-
-def _counts_mass(sketch: Sketch, form: Form) -> bool:
-    """ "Total stock", "the most stock": so much of it, and not how many rows hold some."""
-    figures = [*form.targets, *(ordering.by for ordering in form.order)]
-    counted = {item.table for item in figures if item.aggregate is Aggregate.COUNT and item.column is None}
-    return not sketch.chinese and any(
-        sketch.op(place - 1) in (Op.SUM, Op.MOST, Op.FEWEST)
-        and sketch.table(place) in counted
-        and sketch.nodes[place].text.lower() in _MASSES
-        for place in range(1, len(sketch.nodes))
-    )
-
-
-def _counts_money(sketch: Sketch, form: Form) -> bool:
-    """ "Average payment per member", 缴费最多的学生: how much it was, and not how often."""
-    figures = [*form.targets, *(ordering.by for ordering in form.order)]
-    counted = {
-        item.table for item in figures if item.aggregate in (Aggregate.COUNT, Aggregate.RATE) and item.table is not None
-    }
-    weighs = any(node.op in (Op.AVERAGE, Op.MOST, Op.FEWEST) for node in sketch.nodes)
-    return weighs and any(
-        sketch.table(place) in counted and _is_money(node.text.lower()) for place, node in enumerate(sketch.nodes)
-    )
-
-
-def _is_money(word: str) -> bool:
-    return word.endswith(("费", "付款", "捐款", "退款", "还款")) or word in _MONEY_ROWS
-
-
-def _names_nobody(sketch: Sketch, form: Form) -> bool:
-    """ "Who has the best result?" is answered by a name, not by the result or by what was said."""
-    asks_who = any(
-        "谁" in node.text or (node.text.lower() == "who" and not place) for place, node in enumerate(sketch.nodes)
-    )
-    said = {item.left.column for item in form.where if isinstance(item, Comparison) and item.operator is Operator.EQUAL}
-    is_figure = all(target.aggregate is not None for target in form.targets)
-    echoes = all(target.aggregate is None and target.column in said for target in form.targets)
-    return asks_who and not form.group and bool(form.targets) and (is_figure or echoes)
-
-
-_MONEY_ROWS = frozenset({"payment", "expense", "donation", "refund", "deposit", "withdrawal", "fine", "fee"})
-_MASSES = frozenset({"stock", "inventory", "revenue", "spending", "payroll", "consumption", "output", "production"})
-
-
-def _counts_others(sketch: Sketch) -> bool:
-    """ "How many people can attend HIIT?": what is counted has a name, and nothing that is counted is called so."""
-    return not sketch.chinese and any(
-        sketch.op(place) is Op.UNIT and not sketch.taken[place] and sketch.op(place - 1) in (Op.COUNT, Op.COUNT_KINDS)
-        for place in range(1, len(sketch.nodes))
-    )
-
-
-def _passes_over_deed(sketch: Sketch, sql: str) -> bool:
-    """ "How many cars are rented": rentals are of another table, and nothing is read of it."""
-    verbs = [
-        stem(node.text.lower())
-        for node in sketch.nodes
-        if node.kind is NodeKind.STOP and node.text.lower() in lexicon().verbs
-    ]
-    deeds = {verb + ending for verb in verbs for ending in _DEED_ENDINGS}
-    return any(
-        any(word in deeds for name in sketch.index.entries_of_table(number).names for word in name)
-        and re.search(rf"\W{re.escape(sketch.index.table(number).name)}\W", sql) is None
-        for number in (range(len(sketch.index.catalog.tables)) if deeds else ())
-    )
-
-
-def _figures_of_text(sketch: Sketch, form: Form) -> bool:
-    """Whether a text that is merely called alike is averaged, or compared with a number: a comment is no rating."""
-    averaged = [
-        measure.column
-        for measure in (*form.targets, *(ordering.by for ordering in form.order))
-        if measure.aggregate in (Aggregate.SUM, Aggregate.AVERAGE)
-    ]
-    compared = [
-        item.left.column
-        for item in _comparisons(form.where)
-        if item.operator in _BOUNDS and isinstance(item.right, Literal)
-    ]
-    said = {sketch.column(place): pick.score for place, pick in sketch.assignment.picks.items()}
-    return any(
-        column is not None
-        and sketch.kind(column) is ColumnKind.TEXT
-        and not sketch.index.holds_figures(column.table, column.column)
-        and said.get(column, 1.0) < _SAID_MIN
-        for column in (*averaged, *compared)
-    )
-
-
-def _comparisons(conditions: Sequence[Condition]) -> Iterator[Comparison]:
-    """Give every comparison of these conditions and of those within them."""
-    for condition in conditions:
-        if isinstance(condition, Comparison):
-            yield condition
-        elif isinstance(condition, AllOf | AnyOf):
-            yield from _comparisons(condition.conditions)
-        else:
-            yield from _comparisons(condition.form.where)
-
-
-def _lists_figures(sketch: Sketch, form: Form) -> bool:
-    """ "Income in 2025": one figure of each row of a year, by itself, is what nobody asks for."""
-    target = form.targets[0] if len(form.targets) == 1 else None
-    if target is None or target.aggregate is not None or form.order or form.group or target.column is None:
-        return False
-    periods = any(node.kind is NodeKind.PERIOD for node in sketch.nodes)
-    asks = any(node.op is Op.SHOW or node.kind is NodeKind.TEXT for node in sketch.nodes)
-    is_figure = sketch.is_numeric(target.column) and not sketch.is_key(target.column)
-    return periods and is_figure and not asks and all(sketch.table(place) is None for place in range(len(sketch.nodes)))
-
-
-_BOUNDS = frozenset({Operator.GREATER, Operator.AT_LEAST, Operator.LESS, Operator.AT_MOST})
-_SAID_MIN = 0.9
-_DEED_ENDINGS = ("al", "ing", "ment", "ation", "ion", "ery")
-
-
-def _is_role_alone(sketch: Sketch, form: Form) -> bool:
-    """Whether rows are asked for in a role that nothing of the statement gives them: all staff for the managers."""
-    tables = set(tables_of(form))
-    return len(tables) == 1 and sketch.index.role(next(iter(tables))) is not None
 
 
 def _where_unread(sketch: Sketch) -> dict[str, float]:

@@ -1,0 +1,242 @@
+"""Readings that look whole and are not what was asked: each rule says of one kind of them whether a reading is of it.
+
+Nothing is weighed here: a reading that one of these holds of is asked about. A rule that costs right answers to questions of
+`make bench-translator` says too much.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from querybus.core.catalog import ColumnKind
+from querybus_translator.language.lexicon import Op, lexicon
+from querybus_translator.language.stems import stem
+from querybus_translator.schema.labels import key_columns
+from querybus_translator.schema.phrases import NodeKind
+from querybus_translator.writing.contradictions import are_contradictory
+from querybus_translator.writing.form import (
+    Aggregate,
+    AllOf,
+    AnyOf,
+    Comparison,
+    Condition,
+    Form,
+    Literal,
+    Operator,
+    tables_of,
+)
+from querybus_translator.writing.sketch import Sketch
+from querybus_translator.writing.write import Written
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A reading as it was made: what its words were taken for, what is asked, and the SQL of it."""
+
+    sketch: Sketch
+    form: Form
+    written: Written
+
+
+Rule = Callable[[Whole], bool]
+
+
+def _contradicts(whole: Whole) -> bool:
+    """Whether no row can meet its conditions."""
+    return are_contradictory(whole.form.where)
+
+
+def _joins_strangers(whole: Whole) -> bool:
+    """Whether tables are joined that have nothing in common but that both refer to a third, which nobody spoke of."""
+    return whole.written.hubs > 0
+
+
+def _ranks_one(whole: Whole) -> bool:
+    """Whether several of one row are asked for: "the top five" of one sum over all."""
+    return (
+        whole.form.limit is not None
+        and whole.form.limit > 1
+        and not whole.form.group
+        and bool(whole.form.targets)
+        and all(target.aggregate is not None for target in whole.form.targets)
+    )
+
+
+def _counts_itself(whole: Whole) -> bool:
+    """Whether rows are counted for each of themselves: there is always one."""
+    tables = set(tables_of(whole.form))
+    if len(tables) != 1 or not whole.form.group:
+        return False
+    (table,) = tables
+    counts = [*whole.form.targets, *[condition.left for condition in whole.form.having]]
+    is_counted = any(item.aggregate is Aggregate.COUNT and item.column is None for item in counts)
+    return is_counted and bool(set(key_columns(whole.sketch.index, table)) & set(whole.form.group))
+
+
+def _echoes(whole: Whole) -> bool:
+    """Whether nothing is shown but what was said: "who teaches Power Yoga?" is not answered by "Power Yoga"."""
+    said = {
+        item.left.column
+        for item in whole.form.where
+        if isinstance(item, Comparison) and item.operator is Operator.EQUAL
+    }
+    shown = [target.column for target in whole.form.targets]
+    is_bare = bool(shown) and not whole.form.group and all(target.aggregate is None for target in whole.form.targets)
+    is_named = any(whole.sketch.table(place) is not None for place in range(len(whole.sketch.nodes)))
+    does = any(node.kind is NodeKind.STOP and node.text.lower() in lexicon().verbs for node in whole.sketch.nodes)
+    # "What do we buy from Supplier A?" is not answered by Supplier A either.
+    repeats = any(column in said for column in shown) if does else all(column in said for column in shown)
+    return is_bare and repeats and not is_named
+
+
+def _counts_mass(whole: Whole) -> bool:
+    """ "Total stock", "the most stock": so much of it, and not how many rows hold some."""
+    figures = [*whole.form.targets, *(ordering.by for ordering in whole.form.order)]
+    counted = {item.table for item in figures if item.aggregate is Aggregate.COUNT and item.column is None}
+    return not whole.sketch.chinese and any(
+        whole.sketch.op(place - 1) in (Op.SUM, Op.MOST, Op.FEWEST)
+        and whole.sketch.table(place) in counted
+        and whole.sketch.nodes[place].text.lower() in _MASSES
+        for place in range(1, len(whole.sketch.nodes))
+    )
+
+
+def _counts_money(whole: Whole) -> bool:
+    """ "Average payment per member", 缴费最多的学生: how much it was, and not how often."""
+    figures = [*whole.form.targets, *(ordering.by for ordering in whole.form.order)]
+    counted = {
+        item.table for item in figures if item.aggregate in (Aggregate.COUNT, Aggregate.RATE) and item.table is not None
+    }
+    weighs = any(node.op in (Op.AVERAGE, Op.MOST, Op.FEWEST) for node in whole.sketch.nodes)
+    return weighs and any(
+        whole.sketch.table(place) in counted and _is_money(node.text.lower())
+        for place, node in enumerate(whole.sketch.nodes)
+    )
+
+
+def _is_money(word: str) -> bool:
+    return word.endswith(("费", "付款", "捐款", "退款", "还款")) or word in _MONEY_ROWS
+
+
+def _names_nobody(whole: Whole) -> bool:
+    """ "Who has the best result?" is answered by a name, not by the result or by what was said."""
+    asks_who = any(
+        "谁" in node.text or (node.text.lower() == "who" and not place) for place, node in enumerate(whole.sketch.nodes)
+    )
+    said = {
+        item.left.column
+        for item in whole.form.where
+        if isinstance(item, Comparison) and item.operator is Operator.EQUAL
+    }
+    is_figure = all(target.aggregate is not None for target in whole.form.targets)
+    echoes = all(target.aggregate is None and target.column in said for target in whole.form.targets)
+    return asks_who and not whole.form.group and bool(whole.form.targets) and (is_figure or echoes)
+
+
+_MONEY_ROWS = frozenset({"payment", "expense", "donation", "refund", "deposit", "withdrawal", "fine", "fee"})
+_MASSES = frozenset({"stock", "inventory", "revenue", "spending", "payroll", "consumption", "output", "production"})
+
+
+def _counts_others(whole: Whole) -> bool:
+    """ "How many people can attend HIIT?": what is counted has a name, and nothing that is counted is called so."""
+    return not whole.sketch.chinese and any(
+        whole.sketch.op(place) is Op.UNIT
+        and not whole.sketch.taken[place]
+        and whole.sketch.op(place - 1) in (Op.COUNT, Op.COUNT_KINDS)
+        for place in range(1, len(whole.sketch.nodes))
+    )
+
+
+def _passes_over_deed(whole: Whole) -> bool:
+    """ "How many cars are rented": rentals are of another table, and nothing is read of it."""
+    verbs = [
+        stem(node.text.lower())
+        for node in whole.sketch.nodes
+        if node.kind is NodeKind.STOP and node.text.lower() in lexicon().verbs
+    ]
+    deeds = {verb + ending for verb in verbs for ending in _DEED_ENDINGS}
+    return any(
+        any(word in deeds for name in whole.sketch.index.entries_of_table(number).names for word in name)
+        and re.search(rf"\W{re.escape(whole.sketch.index.table(number).name)}\W", whole.written.sql) is None
+        for number in (range(len(whole.sketch.index.catalog.tables)) if deeds else ())
+    )
+
+
+def _figures_of_text(whole: Whole) -> bool:
+    """Whether a text that is merely called alike is averaged, or compared with a number: a comment is no rating."""
+    averaged = [
+        measure.column
+        for measure in (*whole.form.targets, *(ordering.by for ordering in whole.form.order))
+        if measure.aggregate in (Aggregate.SUM, Aggregate.AVERAGE)
+    ]
+    compared = [
+        item.left.column
+        for item in _comparisons(whole.form.where)
+        if item.operator in _BOUNDS and isinstance(item.right, Literal)
+    ]
+    said = {whole.sketch.column(place): pick.score for place, pick in whole.sketch.assignment.picks.items()}
+    return any(
+        column is not None
+        and whole.sketch.kind(column) is ColumnKind.TEXT
+        and not whole.sketch.index.holds_figures(column.table, column.column)
+        and said.get(column, 1.0) < _SAID_MIN
+        for column in (*averaged, *compared)
+    )
+
+
+def _comparisons(conditions: Sequence[Condition]) -> Iterator[Comparison]:
+    """Give every comparison of these conditions and of those within them."""
+    for condition in conditions:
+        if isinstance(condition, Comparison):
+            yield condition
+        elif isinstance(condition, AllOf | AnyOf):
+            yield from _comparisons(condition.conditions)
+        else:
+            yield from _comparisons(condition.form.where)
+
+
+def _lists_figures(whole: Whole) -> bool:
+    """ "Income in 2025": one figure of each row of a year, by itself, is what nobody asks for."""
+    target = whole.form.targets[0] if len(whole.form.targets) == 1 else None
+    if target is None or target.aggregate is not None or whole.form.order or whole.form.group or target.column is None:
+        return False
+    periods = any(node.kind is NodeKind.PERIOD for node in whole.sketch.nodes)
+    asks = any(node.op is Op.SHOW or node.kind is NodeKind.TEXT for node in whole.sketch.nodes)
+    is_figure = whole.sketch.is_numeric(target.column) and not whole.sketch.is_key(target.column)
+    return (
+        periods
+        and is_figure
+        and not asks
+        and all(whole.sketch.table(place) is None for place in range(len(whole.sketch.nodes)))
+    )
+
+
+_BOUNDS = frozenset({Operator.GREATER, Operator.AT_LEAST, Operator.LESS, Operator.AT_MOST})
+_SAID_MIN = 0.9
+_DEED_ENDINGS = ("al", "ing", "ment", "ation", "ion", "ery")
+
+
+def _is_role_alone(whole: Whole) -> bool:
+    """Whether rows are asked for in a role that nothing of the statement gives them: all staff for the managers."""
+    tables = set(tables_of(whole.form))
+    return len(tables) == 1 and whole.sketch.index.role(next(iter(tables))) is not None
+
+
+NOT_MEANT: Final[tuple[Rule, ...]] = (
+    _contradicts,
+    _joins_strangers,
+    _ranks_one,
+    _counts_itself,
+    _echoes,
+    _counts_mass,
+    _counts_money,
+    _names_nobody,
+    _counts_others,
+    _passes_over_deed,
+    _figures_of_text,
+    _lists_figures,
+    _is_role_alone,
+)
