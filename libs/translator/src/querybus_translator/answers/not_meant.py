@@ -14,6 +14,7 @@ from typing import Final
 from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.stems import stem
+from querybus_translator.readers.amounts import MONEY_ROWS
 from querybus_translator.schema.labels import key_columns
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.contradictions import are_contradictory
@@ -21,6 +22,7 @@ from querybus_translator.writing.form import (
     Aggregate,
     AllOf,
     AnyOf,
+    ColumnRef,
     Comparison,
     Condition,
     Form,
@@ -78,11 +80,7 @@ def _counts_itself(whole: Whole) -> bool:
 
 def _echoes(whole: Whole) -> bool:
     """Whether nothing is shown but what was said: "who teaches Power Yoga?" is not answered by "Power Yoga"."""
-    said = {
-        item.left.column
-        for item in whole.form.where
-        if isinstance(item, Comparison) and item.operator is Operator.EQUAL
-    }
+    said = _said(whole.form)
     shown = [target.column for target in whole.form.targets]
     is_bare = bool(shown) and not whole.form.group and all(target.aggregate is None for target in whole.form.targets)
     is_named = any(whole.sketch.table(place) is not None for place in range(len(whole.sketch.nodes)))
@@ -90,6 +88,11 @@ def _echoes(whole: Whole) -> bool:
     # "What do we buy from Supplier A?" is not answered by Supplier A either.
     repeats = any(column in said for column in shown) if does else all(column in said for column in shown)
     return is_bare and repeats and not is_named
+
+
+def _said(form: Form) -> set[ColumnRef | None]:
+    """Return the columns of which the question says what they are."""
+    return {item.left.column for item in form.where if isinstance(item, Comparison) and item.operator is Operator.EQUAL}
 
 
 def _counts_mass(whole: Whole) -> bool:
@@ -118,7 +121,7 @@ def _counts_money(whole: Whole) -> bool:
 
 
 def _is_money(word: str) -> bool:
-    return word.endswith(("费", "付款", "捐款", "退款", "还款")) or word in _MONEY_ROWS
+    return word.endswith(("费", "付款", "捐款", "退款", "还款")) or word in MONEY_ROWS
 
 
 def _names_nobody(whole: Whole) -> bool:
@@ -126,17 +129,12 @@ def _names_nobody(whole: Whole) -> bool:
     asks_who = any(
         "谁" in node.text or (node.text.lower() == "who" and not place) for place, node in enumerate(whole.sketch.nodes)
     )
-    said = {
-        item.left.column
-        for item in whole.form.where
-        if isinstance(item, Comparison) and item.operator is Operator.EQUAL
-    }
+    said = _said(whole.form)
     is_figure = all(target.aggregate is not None for target in whole.form.targets)
     echoes = all(target.aggregate is None and target.column in said for target in whole.form.targets)
     return asks_who and not whole.form.group and bool(whole.form.targets) and (is_figure or echoes)
 
 
-_MONEY_ROWS = frozenset({"payment", "expense", "donation", "refund", "deposit", "withdrawal", "fine", "fee"})
 _MASSES = frozenset({"stock", "inventory", "revenue", "spending", "payroll", "consumption", "output", "production"})
 
 

@@ -37,12 +37,12 @@ def one_amount(sketch: Sketch, place: int) -> ColumnRef | None:
 def amount_of_rows(sketch: Sketch, place: int) -> ColumnRef | None:
     """ "Total payments": the one amount of rows that are money. None for other rows, or where there is a choice."""
     words = sketch.nodes[place].text.lower().split()
-    return one_amount(sketch, place + 1) if words and base_form(words[-1]) in _MONEY_ROWS else None
+    return one_amount(sketch, place + 1) if words and base_form(words[-1]) in _SUMMED_ROWS else None
 
 
-_MONEY_ROWS = frozenset(
-    {"payment", "expense", "sale", "donation", "refund", "purchase", "transfer", "deposit", "withdrawal", "fine", "fee"}
-)
+MONEY_ROWS = frozenset({"payment", "expense", "donation", "refund", "deposit", "withdrawal", "fine", "fee"})
+"""Rows that are money themselves: one thinks of how much, and not of how many."""
+_SUMMED_ROWS = MONEY_ROWS | {"sale", "purchase", "transfer"}
 
 
 def answers_amount(sketch: Sketch, measure: Measure) -> bool:

@@ -256,13 +256,14 @@ def _is_division(x: Facet, ranked: Sequence[tuple[Number, object]]) -> bool:
 
 def _points(shape: Shape, x: Facet, y: Facet) -> list[tuple[Key, Scalar, Number]]:
     """Return the points in time with their amounts, in order; none where there are too few, or several of one time."""
+    if x.role is not Role.TIME:
+        return []
     points = [
         (key, place, number)
-        for key, place, number in zip(x.keys, x.cells, y.numbers, strict=False)
+        for key, place, number in zip(x.keys, x.cells, y.numbers, strict=True)
         if key is not None and number is not None
     ]
-    is_series = x.role is Role.TIME and len(points) >= POINTS_MIN
-    if not is_series or len({key for key, _, _ in points}) != shape.rows:
+    if len(points) < POINTS_MIN or len({key for key, _, _ in points}) != shape.rows:
         return []
     return sorted(points, key=lambda item: item[0])
 
