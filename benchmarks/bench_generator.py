@@ -30,7 +30,7 @@ from pydantic import SecretStr
 
 from querybus.core.catalog import Catalog
 from querybus.core.delivery import Delivery
-from querybus.core.envelope import Attempt, Envelope
+from querybus.core.envelope import Envelope
 from querybus.core.failure import Failure
 from querybus.core.messages import Asked
 from querybus.core.options import Options
@@ -40,7 +40,7 @@ from querybus.core.subjects import EventName
 from querybus.llm import ModelServiceSettings, NamedModels
 from querybus.ops.metrics import Metrics
 from querybus_cli.evaluation.linking import SHOP, SHOP_QUESTIONS, label_items, shop_catalog
-from querybus_generator.conversation.turns import Turn
+from querybus_generator.conversation.history import NoHistory
 from querybus_generator.generate import Resources, generate
 from querybus_generator.linking.linker import Linker
 from querybus_generator.ports import Ports
@@ -66,14 +66,6 @@ class Place:
 
     async def get(self, name: str) -> Connection | None:
         return self.connection if name == SHOP else None
-
-    async def turns(self, envelope: Envelope[Any]) -> tuple[Turn, ...]:
-        del envelope
-        return ()
-
-    async def attempts(self, envelope: Envelope[Any], query_id: str) -> tuple[Attempt, ...]:
-        del envelope, query_id
-        return ()
 
 
 class Recorded:
@@ -122,7 +114,7 @@ class Verb:
         result = await generate(
             envelope,
             Delivery(sequence=1, deliveries=1, now_ms=now),
-            ports=Ports(catalogs=self.place, connections=self.place, history=self.place, model=self.model),
+            ports=Ports(catalogs=self.place, connections=self.place, history=NoHistory(), model=self.model),
             resources=Resources(linker=self.linker, texts=self.texts),
         )
         if isinstance(result, Failure):

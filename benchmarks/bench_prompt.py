@@ -40,6 +40,7 @@ from querybus.text.knowledge import Entry, EntryKind, KnowledgeIndex
 from querybus.text.synonyms import link_words
 from querybus.text.tokens import token_estimate
 from querybus_executor.engines.sqlite.introspect import open_sqlite_catalog
+from querybus_generator.conversation.history import NoHistory
 from querybus_generator.generate import Resources, generate
 from querybus_generator.linking.examples import Examples, skeleton
 from querybus_generator.linking.index import LinkIndex
@@ -78,14 +79,6 @@ class Recorder:
     async def get(self, name: str) -> Connection:
         return Connection(name=name, dialect=Dialect.SQLITE)
 
-    async def turns(self, envelope: Any) -> tuple[()]:
-        del envelope
-        return ()
-
-    async def attempts(self, envelope: Any, query_id: str) -> tuple[()]:
-        del envelope, query_id
-        return ()
-
 
 async def prompt_of(recorder: Recorder, linker: Linker, question: str) -> str:
     """Return everything that a model is sent for a question; empty where it is answered without one."""
@@ -109,7 +102,7 @@ async def prompt_of(recorder: Recorder, linker: Linker, question: str) -> str:
     await generate(
         envelope,
         Delivery(sequence=1, deliveries=1, now_ms=now),
-        ports=Ports(catalogs=recorder, connections=recorder, history=recorder, model=recorder),
+        ports=Ports(catalogs=recorder, connections=recorder, history=NoHistory(), model=recorder),
         resources=Resources(linker=linker, texts=load_texts()),
     )
     return "\n".join(message.text for message in recorder.messages)

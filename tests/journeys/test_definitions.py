@@ -84,6 +84,19 @@ def test_definitions_are_brought_in_used_approved_and_exported(stack: Running, f
     assert {json.loads(line)["metric"]: json.loads(line)["state"] for line in listed}["draft_one"] == "approved"
 
 
+def test_what_definitions_answered_is_read_otherwise_part_by_part(stack: Running) -> None:
+    answer = stack.ask("freight by region")
+    assert [group["text"] for group in answer["reading"]["groups"]] == ["region"]
+    assert answer["reading"]["measures"] == ["freight"]
+    for change, rows in (({"without": ["g1"]}, [[35]]), ({"by": "region"}, [["East", 30], ["West", 5]])):
+        path = f"/v1/queries/{answer['query_id']}/refine"
+        status, query = stack.http("POST", path, change, Prefer="wait=30")
+        assert status == 200, query
+        answer = query["answer"]
+        assert sorted(answer["rows"]) == rows
+        assert answer["reading"]["definitions"] == ["freight"]
+
+
 def test_a_request_by_name_that_nothing_defines_ends_with_the_reason(stack: Running) -> None:
     status, query = stack.http(
         "POST", "/v1/metrics/query", {"connection": "shop", "metrics": ["profit"]}, Prefer="wait=30"

@@ -201,11 +201,11 @@ def test_what_is_covered_and_still_has_no_number_says_why_and_what_is_possible()
 def test_an_answer_says_what_was_read_and_whose_definition_it_is() -> None:
     found = answer_question("revenue by region last month", (), shop(), ASKER, "en")
     assert isinstance(found, ByDefinition)
-    assert found.reading.startswith("Revenue, by region, in May 2025.")
-    assert "revenue = line amounts (definition" in found.reading
+    assert found.read_as.text.startswith("Revenue, by region, in May 2025.")
+    assert "revenue = line amounts (definition" in found.read_as.text
     chinese = answer_question("上个月各region的收入", (), shop(), ASKER, "zh")
     assert isinstance(chinese, ByDefinition)
-    assert chinese.reading.startswith("收入，按")
+    assert chinese.read_as.text.startswith("收入，按")
 
 
 def test_drafts_and_hidden_tables_are_not_offered() -> None:
@@ -248,7 +248,7 @@ def test_what_is_left_out_and_what_something_holds_are_conditions(
 def test_a_condition_on_what_is_missing_is_read_back_in_words(question: str, language: Language, reading: str) -> None:
     found = answer_question(question, (), shop(), ASKER, language)
     assert isinstance(found, ByDefinition)
-    assert found.reading == reading
+    assert found.read_as.text == reading
 
 
 @pytest.mark.parametrize(
@@ -318,7 +318,7 @@ def test_what_numbers_would_be_misread_without_stands_behind_the_reading(
 ) -> None:
     found = answer_question(question, (), shop(), ASKER, language)
     assert isinstance(found, ByDefinition), found
-    assert said in found.reading
+    assert said in found.read_as.text
 
 
 def test_codes_are_asked_for_and_read_back_by_what_they_mean_in_both_languages() -> None:
@@ -335,7 +335,7 @@ def test_codes_are_asked_for_and_read_back_by_what_they_mean_in_both_languages()
     for question, language, said in cases:
         found = answer_question(question, (), defined, ASKER, language)
         assert isinstance(found, ByDefinition), found
-        assert found.reading.startswith(said)
+        assert found.read_as.text.startswith(said)
         assert shop_rows().execute(found.sql).fetchall() == [(10,)]
 
 

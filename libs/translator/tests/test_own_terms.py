@@ -58,8 +58,8 @@ def test_the_askers_definition_holds_where_the_owner_has_another_of_that_name() 
     found = answer(asked, layer)
     assert isinstance(found, ByDefinition)
     assert set(shop_rows().execute(found.sql).fetchall()) == {("East", 34), ("West", 6), (None, 9)}
-    assert "the sum of freight, refunded" in found.reading
-    assert "definition" not in found.reading
+    assert "the sum of freight, refunded" in found.read_as.text
+    assert "definition" not in found.read_as.text
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def rows(question: str, *earlier: str) -> list[tuple[object, ...]]:
 def reading(question: str, language: Language = "en") -> str:
     found = answer_question(question, (), freight(), ASKER, language)
     assert isinstance(found, ByDefinition), found
-    return found.reading
+    return found.read_as.text
 
 
 @pytest.mark.parametrize(

@@ -94,15 +94,24 @@ class KeptConnections:
 
 
 class KeptHistory:
-    def __init__(self, *turns: Turn, attempts: Mapping[str, tuple[Attempt, ...]] | None = None) -> None:
+    def __init__(
+        self,
+        *turns: Turn,
+        attempts: Mapping[str, tuple[Attempt, ...]] | None = None,
+        questions: Mapping[str, Envelope[Asked]] | None = None,
+    ) -> None:
         self._turns = turns
         self._attempts = attempts or {}
+        self._questions = questions or {}
 
     async def turns(self, envelope: Envelope[Any]) -> tuple[Turn, ...]:
         return self._turns
 
     async def attempts(self, envelope: Envelope[Any], query_id: str) -> tuple[Attempt, ...]:
         return self._attempts.get(query_id, ())
+
+    async def asked(self, envelope: Envelope[Any], query_id: str) -> Envelope[Asked] | None:
+        return self._questions.get(query_id)
 
 
 class SpokenModel:

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from services.generator.tests.shop_for_generation import SHOP, KeptHistory, SpokenModel, asked, run
 
-from querybus.core.envelope import Envelope
+from querybus.core.envelope import Attempt, Envelope
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Asked, Concluded, Drafted, Origin, Outcome
 from querybus.core.requests.metrics_query import MetricsQuery
+from querybus.core.requests.refinement import Change, Refinement
 from querybus.text.knowledge import Entry, EntryKind, Knowledge
 from querybus_generator.conversation.turns import Turn
 from querybus_semantic.formats.entries import pieces_of
@@ -107,6 +108,42 @@ async def test_a_follow_up_changes_the_grouping_and_keeps_the_figure() -> None:
     body = drafted(await run(asked("and by status?"), taught=Taught(), history=history))
     assert "SUM(orders.total)" in body.draft.sql
     assert "GROUP BY orders.status" in body.draft.sql
+
+
+def changed(query_id: str, **change: Any) -> Asked:
+    return Asked(refines=Refinement(query_id=query_id, change=Change(**change)))
+
+
+def with_answers(**asked_as: Envelope[Asked]) -> KeptHistory:
+    """Return the history of answers by definitions, by the ids of their queries."""
+    attempt = Attempt(origin=Origin.BUILTIN, sql="SELECT city, SUM(total) FROM orders GROUP BY city")
+    return KeptHistory(attempts=dict.fromkeys(asked_as, (attempt,)), questions=asked_as)
+
+
+async def test_a_change_of_a_change_is_made_to_what_was_asked_of_the_definitions() -> None:
+    history = with_answers(q1=asked("turnover by city"), q2=asked("turnover (…)", body=changed("q1", without=("g1",))))
+    body = drafted(await run(asked("…", body=changed("q2", by="status")), taught=Taught(), history=history))
+    assert "GROUP BY orders.status" in body.draft.sql
+    assert "SUM(orders.total)" in body.draft.sql
+    assert body.analysis.read_as is not None
+    assert [group.text for group in body.analysis.read_as.groups] == ["status"]
+    assert body.analysis.definitions == ("turnover",)
+
+
+async def test_a_change_that_no_definition_has_a_word_for_is_asked_back() -> None:
+    history = with_answers(q1=asked("turnover by city"))
+    found = await run(asked("…", body=changed("q1", by="zebra")), taught=Taught(), history=history)
+    assert isinstance(found, Envelope)
+    assert isinstance(found.body, Concluded)
+    assert found.body.clarification is not None
+    assert found.body.clarification.about == "zebra"
+
+
+async def test_an_answer_that_was_no_definitions_is_changed_as_a_statement() -> None:
+    history = with_answers(q1=asked("how much did every city buy?"))
+    body = drafted(await run(asked("…", body=changed("q1", lines=1)), taught=Taught(), history=history))
+    assert body.draft.sql.endswith("LIMIT 1")
+    assert body.analysis.read_as is None
 
 
 async def test_what_multiplies_rows_is_asked_back_about_and_not_computed() -> None:

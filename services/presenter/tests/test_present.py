@@ -26,6 +26,8 @@ from querybus.core.messages import (
     OptionAction,
     Origin,
     Outcome,
+    Reading,
+    ReadingGroup,
     Result,
     ResultColumn,
     Scalar,
@@ -170,6 +172,15 @@ def test_a_definition_says_what_its_figures_are_in() -> None:
     answer = finish(answered(columns, ("Bern", 5.5, 2), analysis=defined)).answer
     assert "5.50 EUR" in answer.summary
     assert [column.label for column in answer.columns] == ["City", "Revenue (EUR)", "Orders"]
+
+
+def test_what_definitions_answered_is_read_by_them_and_not_from_what_they_compiled() -> None:
+    parts = Reading(text="Revenue, by city.", measures=("revenue",), groups=(ReadingGroup(id="g1", text="city"),))
+    defined = Analysis(reading="Revenue, by city.", labels=("City", "Revenue"), definitions=("revenue",), read_as=parts)
+    columns = {"cty": ColumnKind.TEXT, "revenue": ColumnKind.NUMBER}
+    answer = finish(answered(columns, ("Bern", 5.5), analysis=defined)).answer
+    assert answer.reading == parts.model_copy(update={"definitions": ("revenue",)})
+    assert parts.text in answer.explanation
 
 
 def test_a_refused_key_is_said_as_a_wrong_set_up_and_what_a_model_wrote_is_no_fault_of_the_person() -> None:

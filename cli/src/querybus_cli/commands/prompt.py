@@ -13,7 +13,7 @@ from querybus.bus.connection import Held
 from querybus.bus.stores.buckets import ConnectionStore
 from querybus.bus.stores.catalogs import CatalogStore
 from querybus.core.delivery import Delivery
-from querybus.core.envelope import Attempt, Envelope
+from querybus.core.envelope import Envelope
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.ids import time_ordered_id
 from querybus.core.messages import Asked
@@ -31,7 +31,7 @@ from querybus.text.tokens import token_estimate
 from querybus_cli.local.answers import Quick, connections_of, names_of
 from querybus_cli.local.local_stack import TENANT, Stack, StackPlan
 from querybus_cli.runtime import UsageError
-from querybus_generator.conversation.turns import Turn
+from querybus_generator.conversation.history import NoHistory
 from querybus_generator.generate import Resources, generate
 from querybus_generator.linking.linker import Linker
 from querybus_generator.ports import Ports
@@ -58,17 +58,6 @@ class Kept:
         """Keep the messages."""
         self.messages = tuple(messages)
         return Failure.of(FailureCode.MODEL_UNAVAILABLE, "nothing is sent")
-
-
-@dataclass(frozen=True, slots=True)
-class _NoPast:
-    async def turns(self, envelope: Envelope[Any]) -> tuple[Turn, ...]:
-        del envelope
-        return ()
-
-    async def attempts(self, envelope: Envelope[Any], query_id: str) -> tuple[Attempt, ...]:
-        del envelope, query_id
-        return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +140,7 @@ async def prompt_of(quick: Quick, knowledge: Knowledge | None, prompts: Path | N
                 ports=Ports(
                     catalogs=CatalogStore(held),
                     connections=ConnectionStore(held),
-                    history=_NoPast(),
+                    history=NoHistory(),
                     model=model,
                     taught=_Taught(knowledge) if knowledge is not None else None,
                     meaning=meaning,

@@ -19,7 +19,7 @@ from typing import Any, Final, cast
 
 from querybus.core.catalog import Catalog, Dialect
 from querybus.core.delivery import Delivery
-from querybus.core.envelope import Attempt, Envelope, drafted, failed
+from querybus.core.envelope import Envelope, drafted, failed
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Approved, Asked, Concluded, Draft, Drafted, Origin, Returned
 from querybus.core.options import Mode, Options, RepairPolicy
@@ -38,7 +38,7 @@ from querybus_cli.evaluation.sqlite_rows import open_read_only, rows_of
 from querybus_executor.engines.sqlite.edge import sqlite_children, sqlite_edge
 from querybus_executor.engines.sqlite.introspect import open_sqlite_catalog
 from querybus_executor.ports import Purpose
-from querybus_generator.conversation.turns import Turn
+from querybus_generator.conversation.history import NoHistory
 from querybus_generator.generate import BUILTIN, Resources, generate
 from querybus_generator.linking.linker import Linker
 from querybus_generator.ports import ChatModel, Ports
@@ -202,18 +202,8 @@ class Counted:
         return said
 
 
-class NoThread:
+class NoThread(NoHistory):
     """The history of a question that stands alone."""
-
-    async def turns(self, envelope: Envelope[Any]) -> tuple[Turn, ...]:
-        """Return none."""
-        del envelope
-        return ()
-
-    async def attempts(self, envelope: Envelope[Any], query_id: str) -> tuple[Attempt, ...]:
-        """Return none."""
-        del envelope, query_id
-        return ()
 
     async def query_in_full(self, tenant: str, query: str, thread: str) -> tuple[Any, ...]:
         """Return none: nothing is ever confirmed here."""

@@ -1,6 +1,16 @@
 """The built-in translator: a question in English or Chinese becomes SQL without a model, or says what it could not read."""
 
 from querybus_translator.refine import CannotRefineError, refine
+from querybus_translator.refine_defined import refine_defined
 from querybus_translator.translation import NotRead, Translated, likely_sql, translate, translate_in_thread
 
-__all__ = ["CannotRefineError", "NotRead", "Translated", "likely_sql", "refine", "translate", "translate_in_thread"]
+__all__ = [
+    "CannotRefineError",
+    "NotRead",
+    "Translated",
+    "likely_sql",
+    "refine",
+    "refine_defined",
+    "translate",
+    "translate_in_thread",
+]

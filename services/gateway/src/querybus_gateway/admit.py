@@ -259,7 +259,10 @@ def _place(
     if request.connection is not None:
         if request.connection in own:
             return _Place(request.connection)
-        return Problem(ProblemCode.UNKNOWN_CONNECTION, f"there is no such connection for this credential{_choice(own)}")
+        return Problem(
+            ProblemCode.UNKNOWN_CONNECTION,
+            f"there is no such connection for this credential; name one of its own{_choice(own)}",
+        )
     if len(own) == 1:
         return _Place(own[0])
     of_thread, of_person = preferred

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from querybus.core.catalog import Catalog
 from querybus.core.envelope import Attempt, Envelope
 from querybus.core.failure import Failure
+from querybus.core.messages import Asked
 from querybus.core.policy import Connection
 from querybus.core.stored.models import Prompting
 from querybus.llm.dialogue import ChatMessage, ModelReply
@@ -90,6 +91,10 @@ class History(Protocol):
 
     async def attempts(self, envelope: Envelope[Any], query_id: str) -> tuple[Attempt, ...]:
         """Return the attempts of another query of the same user; empty if there is no such query."""
+        ...
+
+    async def asked(self, envelope: Envelope[Any], query_id: str) -> Envelope[Asked] | None:
+        """Return how a query of the same thread and user was asked; None if there is no such query."""
         ...
 
 

@@ -102,9 +102,13 @@ class Subject:
 
     @property
     def today(self) -> dt.date:
-        # The day of asking, not of this delivery: a redelivery must read the question alike.
-        asked = dt.datetime.fromtimestamp(self.envelope.asked_at / 1_000, tz=dt.UTC)
-        return self.envelope.options.today or self.catalog.today or asked.date()
+        return self.day_of(self.envelope)
+
+    def day_of(self, envelope: Envelope[Any]) -> dt.date:
+        """Return the day that a query of this connection is asked on."""
+        # Of asking, not of this delivery: a redelivery must read the question alike.
+        asked = dt.datetime.fromtimestamp(envelope.asked_at / 1_000, tz=dt.UTC)
+        return envelope.options.today or self.catalog.today or asked.date()
 
 
 def verified_examples(subject: Subject, near: Near) -> tuple[Entry, ...]:

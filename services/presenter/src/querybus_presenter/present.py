@@ -404,7 +404,7 @@ class _Context:
         )
         if analysis.labels and analysis.reading and self.may_say(analysis.reading):
             own = {"text": analysis.reading, "definitions": analysis.definitions}
-            read_as = (read_as or Reading(text="")).model_copy(update=own)
+            read_as = (analysis.read_as or read_as or Reading(text="")).model_copy(update=own)
         if read_as is None or not self.is_business:
             return read_as
         said = self.envelope.question

@@ -139,6 +139,47 @@ class Link(Value):
     reason: str = ""
 
 
+class ReadingFilter(Value):
+    """A condition on the rows of an answer, in words; `id` names it in a refinement."""
+
+    id: str
+    text: str
+    field: str = Field(default="", description="what is compared, in words; empty where it is not one thing")
+    value: str = Field(default="", description="what it is compared with; empty where it is not one value")
+
+
+class ReadingPeriod(Value):
+    """The days that an answer is about."""
+
+    text: str
+    field: str = Field(description="the date that counts, in words")
+    first: str | None = Field(default=None, description="the first day, as YYYY-MM-DD; None: open")
+    last: str | None = Field(default=None, description="the last day, as YYYY-MM-DD; None: open")
+
+
+class ReadingGroup(Value):
+    """What there is one line for each of; `id` names it in a refinement."""
+
+    id: str
+    text: str
+
+
+class Reading(Value):
+    """How a question was read, by its statement: in one line, and in its parts."""
+
+    text: str = Field(description="one sentence")
+    measures: tuple[str, ...] = Field(default=(), description="the figures; empty for a list")
+    entities: tuple[str, ...] = Field(default=(), description="what is looked at")
+    filters: tuple[ReadingFilter, ...] = ()
+    period: ReadingPeriod | None = None
+    groups: tuple[ReadingGroup, ...] = ()
+    order: str = ""
+    limit: int | None = Field(default=None, description="the first so many lines")
+    definitions: tuple[str, ...] = Field(
+        default=(), description="the owner's definitions that were used, by their labels"
+    )
+
+
 class Analysis(Value):
     """How a draft came about."""
 
@@ -164,6 +205,7 @@ class Analysis(Value):
     definitions: tuple[str, ...] = Field(
         default=(), description="what people call the definitions that answered, in the reader's language"
     )
+    read_as: Reading | None = Field(default=None, description="how definitions read the question, in its parts")
     doubts: tuple[str, ...] = Field(default=(), description="why a second draft was asked for, as codes")
     agreement: Agreement | None = Field(
         default=None,
@@ -402,47 +444,6 @@ class AnswerColumn(Value):
     label: str
     kind: ColumnKind = ColumnKind.OTHER
     personal: Personal | None = Field(default=None, description="what business readers see masked")
-
-
-class ReadingFilter(Value):
-    """A condition on the rows of an answer, in words; `id` names it in a refinement."""
-
-    id: str
-    text: str
-    field: str = Field(default="", description="what is compared, in words; empty where it is not one thing")
-    value: str = Field(default="", description="what it is compared with; empty where it is not one value")
-
-
-class ReadingPeriod(Value):
-    """The days that an answer is about."""
-
-    text: str
-    field: str = Field(description="the date that counts, in words")
-    first: str | None = Field(default=None, description="the first day, as YYYY-MM-DD; None: open")
-    last: str | None = Field(default=None, description="the last day, as YYYY-MM-DD; None: open")
-
-
-class ReadingGroup(Value):
-    """What there is one line for each of; `id` names it in a refinement."""
-
-    id: str
-    text: str
-
-
-class Reading(Value):
-    """How a question was read, by its statement: in one line, and in its parts."""
-
-    text: str = Field(description="one sentence")
-    measures: tuple[str, ...] = Field(default=(), description="the figures; empty for a list")
-    entities: tuple[str, ...] = Field(default=(), description="what is looked at")
-    filters: tuple[ReadingFilter, ...] = ()
-    period: ReadingPeriod | None = None
-    groups: tuple[ReadingGroup, ...] = ()
-    order: str = ""
-    limit: int | None = Field(default=None, description="the first so many lines")
-    definitions: tuple[str, ...] = Field(
-        default=(), description="the owner's definitions that were used, by their labels"
-    )
 
 
 class Answer(Value):

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Final, TypeVar
 
 from querybus.core.catalog import Catalog, Language
+from querybus.core.messages import Reading
 from querybus.core.requests.metrics_query import MetricsQuery
 from querybus.text.readable_name import spoken_name
 from querybus_semantic.checks.binding import bound, few_valued, flags_of, stored_values
@@ -57,11 +58,10 @@ class Defined:
 
 @dataclass(frozen=True, slots=True)
 class ByDefinition:
-    """SQL that was compiled, the sentences of what was read, what people call the figures, and per column its name for people and its unit."""
+    """SQL that was compiled, what was read, and per column its name for people and its unit."""
 
     sql: str
-    reading: str
-    definitions: tuple[str, ...]
+    read_as: Reading
     labels: tuple[str, ...] = ()
     units: tuple[str, ...] = ()
 
@@ -92,7 +92,7 @@ def answer_metrics(
 ) -> ByDefinition | NotByDefinition:
     """Return the answer to a request by name."""
     request = request_of(query)
-    found = _compiled(request, defined.layer, defined, language, asker)
+    found = compiled_answer(request, defined.layer, defined, language, asker)
     return found or NotByDefinition("", "Nothing is asked for.", ())
 
 
@@ -106,7 +106,7 @@ def answer_question(
     unconverted = _unconverted(question, earlier, defined, asker)
     if unconverted is not None:
         return unconverted
-    asked = _in_thread(question, earlier, defined, asker)
+    asked = asked_in_thread(question, earlier, defined, asker)
     if isinstance(asked, Several):
         names = [_said(defined.layer, name, language) for name in asked.options]
         distinct = tuple(dict.fromkeys(names))[:OPTIONS_MAX]
@@ -119,7 +119,7 @@ def answer_question(
         )
     if isinstance(asked, Unread) or _wants_lines(question, asked):
         return None
-    return _compiled(asked.request, asked.layer, defined, language, asker, question)
+    return compiled_answer(asked.request, asked.layer, defined, language, asker, question)
 
 
 def without_unread(
@@ -191,7 +191,7 @@ def _unconverted(question: str, earlier: Sequence[str], defined: Defined, asker:
     if said is None:
         return None
     without = " ".join(f"{question[: said.start()]} {question[said.end() :]}".split()).replace(" ?", "?")
-    asked = _in_thread(without, earlier, defined, asker)
+    asked = asked_in_thread(without, earlier, defined, asker)
     if not isinstance(asked, Asked) or not any(
         currency_of(asked.layer.metrics[name]) for name in asked.request.metrics
     ):
@@ -312,7 +312,7 @@ def _path_named(asked: Asked, refused: Refusal) -> tuple[str, ...] | None:
     return best[0] if most and len(best) == 1 else None
 
 
-def _in_thread(question: str, earlier: Sequence[str], defined: Defined, asker: Asker) -> Asked | Unread | Several:
+def asked_in_thread(question: str, earlier: Sequence[str], defined: Defined, asker: Asker) -> Asked | Unread | Several:
     """Return what a question asks by itself or, where it names no figure or only another one, of the question before."""
     before: Asked | None = None
     found: Asked | Unread | Several = Unread(())
@@ -341,15 +341,17 @@ def _continues(question: str, asked: Asked) -> bool:
 _CONTINUED: Final = re.compile(r"\s*(?:and|also|what about|how about)\b|\s*(?:那|还有|以及|再看)", re.IGNORECASE)
 
 
-def _compiled(
+def compiled_answer(
     request: Request, layer: Layer, defined: Defined, language: Language, asker: Asker, question: str = ""
 ) -> ByDefinition | NotByDefinition | None:
+    """Return the answer to a request, or why there is none; None where other means may still answer a question."""
     compiled = compile_request(layer, request, defined.catalog.dialect, asker)
     if isinstance(compiled, Compiled):
+        read_as = reading_of(layer, request, language, defined.flags)
+        text = read_as.text + noted(layer, compiled.notes, language)
         return ByDefinition(
             compiled.sql,
-            reading_of(layer, request, language, defined.flags) + noted(layer, compiled.notes, language),
-            tuple(label_of(name, metric.words, language) for name in request.metrics if (metric := layer.metric(name))),
+            read_as.model_copy(update={"text": text}),
             labels_of(layer, compiled.outputs, language),
             units_of(layer, compiled.outputs, language),
         )
@@ -372,7 +374,7 @@ def _refused(
         options = tuple(f"{question.rstrip('?？ ')} ({step})" for step in dict.fromkeys(parting))
     elif refusal.code in {Code.NO_PATH, Code.CLOSED_RELATION, Code.FINER_GRAIN}:
         without = replace(request, dimensions=(), order=(), limit=None)
-        options = (reading_of(layer, without, language).partition("." if language == "en" else "。")[0],)
+        options = (reading_of(layer, without, language).text.partition("." if language == "en" else "。")[0],)
     about = ", ".join(
         label_of(name, metric.words, language) for name in request.metrics if (metric := layer.metric(name)) is not None
     )

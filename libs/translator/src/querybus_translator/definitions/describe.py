@@ -8,6 +8,7 @@ from datetime import date, timedelta
 from typing import Final
 
 from querybus.core.catalog import Language
+from querybus.core.messages import Reading, ReadingFilter, ReadingGroup, ReadingPeriod
 from querybus.sql.conditions.periods import next_month
 from querybus.text.readable_name import spoken_name
 from querybus.text.words import singular
@@ -17,8 +18,9 @@ from querybus_semantic.compiling.notes import Note, NoteKind
 from querybus_semantic.layer.definitions import Layer, Metric, Words
 from querybus_semantic.layer.labels import label_of
 from querybus_semantic.layer.refusal import RefusedError
-from querybus_semantic.layer.request import OWN_DATE, Filter, Op, Period, Request, Value
+from querybus_semantic.layer.request import OWN_DATE, Dimension, Filter, Op, Period, Request, Value
 from querybus_translator.definitions.naming.own_terms import THE_QUESTION
+from querybus_translator.definitions.naming.vocabulary import home_of
 
 _GRAINS_ZH: Final = {
     "hour": "小时", "day": "天", "week": "周", "month": "月", "quarter": "季度", "year": "年",
@@ -26,28 +28,96 @@ _GRAINS_ZH: Final = {
 }  # fmt: skip
 
 
-def reading_of(layer: Layer, request: Request, language: Language, flags: Mapping[str, Value] | None = None) -> str:
-    """Return the request as one sentence, then what each figure means by whose definition. `flags` say yes or no."""
+def reading_of(layer: Layer, request: Request, language: Language, flags: Mapping[str, Value] | None = None) -> Reading:
+    """Return the request in one sentence, with what each figure means by whose definition, and in its parts.
+
+    `flags` say yes or no. Filters are numbered `f1`.. and shown groups `g1`.. in their order, as a change of them counts.
+    """
     is_english = language == "en"
-    figures = [label_of(name, _words(layer, name), language) for name in request.metrics]
-    parts = [(", " if is_english else "、").join(figures)]
+    figures = tuple(label_of(name, _words(layer, name), language) for name in request.metrics)
     groups = [
         _group(layer, item.field, item.grain.value if item.grain else "", language, item.via)
-        for item in request.dimensions
-        if not item.hidden
+        for item in shown_groups(request)
     ]
+    filters = _filters(layer, request, language, flags or {})
+    order = next(_order(request, language), "")
+    period = _period(request.period, language) if request.period is not None else ""
+    parts = [(", " if is_english else "、").join(figures)]
     if groups:
         joined = (" and " if is_english else "、").join(groups)
         parts.append(f"by {joined}" if is_english else f"按{joined}")
-    parts += [_condition(layer, item, language, flags or {}) for item in request.filters]
-    parts += [label_of(name, layer.filters[name].words, language) for name in request.named if name in layer.filters]
-    if request.period is not None:
-        parts.append(_period(request.period, language))
-    parts += _order(request, language)
+    parts += [*(item.text for item in filters), period, order]
     sentence = (", " if is_english else "，").join(part for part in parts if part)
     meanings = list(_meanings(layer, request, language))
     end = "." if is_english else "。"
-    return sentence[:1].upper() + sentence[1:] + end + "".join(f" {one}{end}" for one in meanings)
+    homes = (home_of(metric) for name in request.metrics if (metric := layer.metric(name)) is not None)
+    return Reading(
+        text=sentence[:1].upper() + sentence[1:] + end + "".join(f" {one}{end}" for one in meanings),
+        measures=figures,
+        entities=tuple(dict.fromkeys(_dataset(layer, name, language) for home in homes for name in home)),
+        filters=filters,
+        period=_reading_period(layer, request, period, language),
+        groups=tuple(ReadingGroup(id=f"g{place}", text=text) for place, text in enumerate(groups, 1)),
+        order=order,
+        limit=request.limit,
+        definitions=tuple(
+            label_of(name, metric.words, language)
+            for name in request.metrics
+            if (metric := layer.metric(name)) is not None
+        ),
+    )
+
+
+def shown_groups(request: Request) -> list[Dimension]:
+    """Return the groupings that are shown, in the order in which a reading numbers them."""
+    return [item for item in request.dimensions if not item.hidden]
+
+
+def _filters(
+    layer: Layer, request: Request, language: Language, flags: Mapping[str, Value]
+) -> tuple[ReadingFilter, ...]:
+    filters = [
+        ReadingFilter(
+            id=f"f{place}",
+            text=_condition(layer, item, language, flags),
+            field=_compared(layer, item, language),
+            value=_meant(layer, item.field, item.values[0], language) if is_of_one_value(item) else "",
+        )
+        for place, item in enumerate(request.filters, 1)
+    ]
+    named = [name for name in request.named if name in layer.filters]
+    return (
+        *filters,
+        *(
+            ReadingFilter(id=f"f{place}", text=label_of(name, layer.filters[name].words, language))
+            for place, name in enumerate(named, len(filters) + 1)
+        ),
+    )
+
+
+def is_of_one_value(item: Filter) -> bool:
+    """Whether a filter compares a field with one value, which can be another."""
+    return item.op in {Op.EQUAL, Op.IN, Op.IS} and len(item.values) == 1 and not item.per
+
+
+def _reading_period(layer: Layer, request: Request, text: str, language: Language) -> ReadingPeriod | None:
+    period = request.period
+    if period is None:
+        return None
+    dates = {metric.time for name in request.metrics if (metric := layer.metric(name)) is not None}
+    date = next(iter(dates)) if period.field == OWN_DATE and len(dates) == 1 else period.field
+    last = period.until - timedelta(days=1) if period.until is not None else None
+    return ReadingPeriod(
+        text=text,
+        field=_field(layer, date, language) if date and date != OWN_DATE else "",
+        first=period.start.isoformat() if period.start is not None else None,
+        last=last.isoformat() if last is not None else None,
+    )
+
+
+def _dataset(layer: Layer, name: str, language: Language) -> str:
+    dataset = layer.dataset(name)
+    return label_of(name, dataset.words if dataset is not None else Words(), language)
 
 
 def noted(layer: Layer, notes: Sequence[Note], language: Language) -> str:
@@ -60,8 +130,7 @@ def noted(layer: Layer, notes: Sequence[Note], language: Language) -> str:
         elif note.kind is NoteKind.OWN_DATES:
             about = (", " if language == "en" else "、").join(_field(layer, name, language) for name in note.about)
         else:
-            dataset = layer.dataset(note.about[0])
-            said = label_of(note.about[0], dataset.words if dataset is not None else Words(), language)
+            said = _dataset(layer, note.about[0], language)
             about = singular(said) if language == "en" and note.kind is NoteKind.ONCE_PER_GROUP else said
         found.append(_NOTED[note.kind, language].format(about=about, day=day))
     return "".join(f" {sentence}" for sentence in found)
@@ -206,9 +275,7 @@ _OF_ANYTHING: Final = frozenset({"name", "id", "title", "label", "code", "key"})
 
 
 def _condition(layer: Layer, item: Filter, language: Language, flags: Mapping[str, Value]) -> str:
-    metric = layer.metric(item.field)
-    name = _field(layer, item.field, language) if metric is None else label_of(item.field, metric.words, language)
-    said = _by_way_of(layer, item.via, name, language)
+    said = _compared(layer, item, language)
     if item.op is Op.EQUAL and item.field in flags and item.values == (flags[item.field],):
         return f"only where {said} is yes" if language == "en" else f"{said}为是"
     whose = f" of each {singular(spoken_name(item.per))}" if language == "en" else f"每个{spoken_name(item.per)}的"
@@ -221,6 +288,13 @@ def _condition(layer: Layer, item: Filter, language: Language, flags: Mapping[st
         return f"{said} {values}" if language == "en" else f"{said}为{values}"
     how = _SAID.get((item.op, language))
     return how.format(field=said, values=values) if how is not None else f"{said} {item.op.value} {values}"
+
+
+def _compared(layer: Layer, item: Filter, language: Language) -> str:
+    """Return what a filter compares, a field or a figure, in words."""
+    metric = layer.metric(item.field)
+    name = _field(layer, item.field, language) if metric is None else label_of(item.field, metric.words, language)
+    return _by_way_of(layer, item.via, name, language)
 
 
 def _meant(layer: Layer, name: str, value: Value, language: Language) -> str:

@@ -23,6 +23,25 @@ FORKS_MAX: Final = 8
 """Threads that are followed back from a fork."""
 
 
+class NoHistory:
+    """The `History` of a question that stands alone."""
+
+    async def turns(self, envelope: Envelope[Any]) -> tuple[Turn, ...]:
+        """Return none."""
+        del envelope
+        return ()
+
+    async def attempts(self, envelope: Envelope[Any], query_id: str) -> tuple[Attempt, ...]:
+        """Return none."""
+        del envelope, query_id
+        return ()
+
+    async def asked(self, envelope: Envelope[Any], query_id: str) -> Envelope[Asked] | None:
+        """Return None."""
+        del envelope, query_id
+        return None
+
+
 class JournalHistory:
     """A `History` over the stream."""
 
@@ -51,6 +70,13 @@ class JournalHistory:
         mine = [item for item in known if item.user == envelope.user and item.connection == envelope.connection]
         return mine[-1].attempts if mine else ()
 
+    async def asked(self, envelope: Envelope[Any], query_id: str) -> Envelope[Asked] | None:
+        """Return how a query of the same thread and user was asked; None if there is none. BusTrouble."""
+        for entry in await self._read_query(envelope, query_id):
+            if entry.address.event is EventName.ASKED and (first := _envelope(entry)) is not None:
+                return cast("Envelope[Asked]", first) if first.user == envelope.user else None
+        return None
+
     async def _read_query(self, envelope: Envelope[Any], query_id: str) -> tuple[Entry, ...]:
         """Return the log of a query of the same thread."""
         return await self._journal.query(envelope.tenant, query_id, thread=envelope.thread_id)
@@ -58,10 +84,8 @@ class JournalHistory:
     async def _asked(self, envelope: Envelope[Any]) -> Asked | None:
         if isinstance(envelope.body, Asked):
             return envelope.body
-        for entry in await self._read_query(envelope, envelope.query_id):
-            if entry.address.event is EventName.ASKED and (first := _envelope(entry)) is not None:
-                return cast("Asked", first.body)
-        return None
+        first = await self.asked(envelope, envelope.query_id)
+        return first.body if first is not None else None
 
     async def _thread(
         self, envelope: Envelope[Any], thread_id: str, until_sequence: int

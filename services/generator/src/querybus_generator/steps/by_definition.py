@@ -44,7 +44,7 @@ async def answer_metrics_by_name(subject: Subject, body: Asked, _: History) -> R
     found = await asyncio.to_thread(answer_metrics, body.metrics, defined, subject.envelope.language, _asker(subject))
     if isinstance(found, NotByDefinition):
         return Failure.of(FailureCode.MISSING_DATABASE_INFO, found.detail)
-    return _drafted(subject, found)
+    return drafted_by_definition(subject, found)
 
 
 async def answer_by_definition(subject: Subject, _: Asked, __: History) -> Reached:
@@ -58,7 +58,7 @@ async def answer_by_definition(subject: Subject, _: Asked, __: History) -> Reach
     if read is None:
         return subject
     if isinstance(read, ByDefinition):
-        return _drafted(subject, read)
+        return drafted_by_definition(subject, read)
     subject = with_header(subject, classification=envelope.classification or unsettled())
     return clarification(subject, Trigger.AMBIGUOUS_QUESTION, read.about, read.options)
 
@@ -85,7 +85,7 @@ async def ask_without_unread(
     asked = NotRead(Trigger.AMBIGUOUS_QUESTION, about, options, read_as=texts[0])
     said = fill(subject.texts.note_left_out, {"word": about, "question": texts[0]})
     noted = replace(subject, notes=(*subject.notes, said))
-    return asked, _drafted(noted, found) if isinstance(found, ByDefinition) else None
+    return asked, drafted_by_definition(noted, found) if isinstance(found, ByDefinition) else None
 
 
 _ADDS_UP: Final = re.compile(r"\b(?:count|sum|avg|min|max)\s*\(", re.IGNORECASE)
@@ -102,16 +102,18 @@ def instruction_lines(prepared: Prepared, question: str) -> list[str]:
     return taught if defined is None else [*taught, *relevant_lines(defined.layer, question, LINES_MAX)]
 
 
-def _drafted(subject: Subject, found: ByDefinition) -> Envelope[Drafted]:
+def drafted_by_definition(subject: Subject, found: ByDefinition) -> Envelope[Drafted]:
+    """Return the draft of what definitions answered, with how they read it."""
     subject = with_header(subject, classification=subject.envelope.classification or unsettled())
     catalog = subject.catalog
     analysis = Analysis(
         catalog_fingerprint=catalog.fingerprint,
-        reading=found.reading,
+        reading=found.read_as.text,
         confidence=CONFIDENCE,
         labels=found.labels,
         units=found.units,
-        definitions=found.definitions,
+        definitions=found.read_as.definitions,
+        read_as=found.read_as,
     )
     draft = Draft(sql=found.sql, dialect=catalog.dialect, origin=Origin.BUILTIN)
     return drafted_envelope(subject, draft, analysis)
