@@ -456,6 +456,23 @@ def test_the_first_of_a_month_stands_for_the_month_and_new_years_day_for_the_yea
     assert "From 1 January 2025" in reported(columns, *days)
 
 
+@pytest.mark.parametrize(
+    ("called", "rows", "said"),
+    [
+        ("quarter", [("2026-01-01", 4), ("2026-04-01", 6)], "From Q1 2026 to Q2 2026 it rose from 4 to 6."),
+        ("month", [("2026-04-01", 6), ("2026-05-01", 4)], "From April 2026 to May 2026 it fell from 6 to 4."),
+        ("order_year", [("2025-01-01", 4), ("2026-01-01", 5)], "From 2025 to 2026"),
+        ("day", [("2026-04-01", 4), ("2026-05-01", 6)], "From 1 April 2026 to 1 May 2026"),
+    ],
+)
+def test_two_points_in_time_are_called_after_their_unit_and_compared_once(
+    called: str, rows: list[tuple[str, int]], said: str
+) -> None:
+    sentence = reported([(called, called, DATE), ("revenue", "revenue", NUMBER)], *rows)
+    assert said in sentence
+    assert "Highest" not in sentence
+
+
 def test_a_single_figure_is_said_with_what_it_is_a_figure_of() -> None:
     result = Result(columns=(ResultColumn(name="n", kind=INTEGER),), rows=((374,),), row_count=1)
     read_as = {"en": "Number of customers, where city name is Shanghai.", "zh": "城市名称为上海的客户数。"}

@@ -45,6 +45,8 @@ _ISO = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z
 _MONTH_OF_YEAR = re.compile(r"(\d{4})[-/.](0[1-9]|1[0-2])")
 QUARTER_STARTS: Final = frozenset({"01", "04", "07", "10"})
 _CALLED_QUARTER = re.compile(r"quarter|季度", re.IGNORECASE)
+_CALLED_MONTH = re.compile(r"(?:^|[\W_])month$|月份?$", re.IGNORECASE)
+_CALLED_YEAR = re.compile(r"(?:^|[\W_])year$|年份?$", re.IGNORECASE)
 _PERIOD = re.compile(r"(\d{4})[- ]?[QW](\d{1,2})", re.IGNORECASE)
 _YEAR = re.compile(r"1[89]\d{2}|20\d{2}|2100")
 _YEAR_IN_CHINESE = re.compile(r"(\d{4})年(?:第?(\d{1,2})(?:月|季度|周)(?:(\d{1,2})日)?)?")
@@ -117,14 +119,18 @@ class Facet:
     def grain(self) -> Grain:
         """What each date stands for: a month where all are firsts of months, a year where all are New Year's Days.
 
-        A quarter is one where the column says so: the first of a month in four may also be a month.
+        A quarter is one where the column says so: the first of a month in four may also be a month. So are a few months or years.
         """
         dates = [str(cell) for cell in self.cells if cell is not None] if self.is_dated else []
-        if len(set(dates)) < GRAIN_DATES_MIN or not all(_FIRST.fullmatch(date) for date in dates):
+        if not dates or not all(_FIRST.fullmatch(date) for date in dates):
             return "day"
-        if _CALLED_QUARTER.search(f"{self.name} {self.label}") and all(date[5:7] in QUARTER_STARTS for date in dates):
+        if self._is_called(_CALLED_QUARTER) and all(date[5:7] in QUARTER_STARTS for date in dates):
             return "quarter"
-        return "year" if all(date[5:7] == "01" for date in dates) else "month"
+        are_years = all(date[5:7] == "01" for date in dates)
+        if len(set(dates)) < GRAIN_DATES_MIN:
+            is_year = are_years and self._is_called(_CALLED_YEAR)
+            return "year" if is_year else "month" if self._is_called(_CALLED_MONTH) else "day"
+        return "year" if are_years else "month"
 
     @property
     def has_gaps(self) -> bool:
@@ -155,6 +161,9 @@ class Facet:
         known = [float(number) for number in self.numbers if number is not None]
         is_named = _PART_OF_WHOLE.search(f"{self.name} {self.label}") is not None
         return is_named and any(abs(math.fsum(known) - whole) <= whole / 50 for whole in (1.0, 100.0))
+
+    def _is_called(self, words: re.Pattern[str]) -> bool:
+        return any(words.search(text) for text in (self.name, self.label))
 
     @property
     def is_latitude(self) -> bool:

@@ -25,7 +25,7 @@ CELLS_MAX: Final = 6
 LARGE_ROWS_MIN: Final = 10
 QUARTILE_ROWS_MIN: Final = 20
 DESCRIBED_MAX: Final = 3
-POINTS_MIN: Final = 3
+POINTS_MIN: Final = 2
 LISTED_MAX: Final = 5
 """Rows that are named one by one: so many are still read as a sentence."""
 LISTED_LENGTH_MAX: Final = 60
@@ -201,7 +201,10 @@ def _figures(
     (low, low_name), (high, high_name) = ranked[0], ranked[-1]
     if low == high and not is_listed:
         return []
-    said, cut = _course(_points(shape, x, amounts[0]), days or Days(), x, amounts[0], texts, is_defined=is_defined)
+    points = _points(shape, x, amounts[0])
+    said, cut = _course(points, days or Days(), x, amounts[0], texts, is_defined=is_defined)
+    # Of two, "from the one to the other" says which is higher.
+    is_listed = is_listed or (len(points) == POINTS_MIN and not cut)
     # Where several share an extreme, none of them is "the" highest.
     label = "" if is_neutral(labels[y], texts) else within_sentence(labels[y])
     low_said, high_said = _amounts((low, high), amounts[0], texts)
