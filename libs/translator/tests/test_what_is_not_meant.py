@@ -9,6 +9,7 @@ import pytest
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, ForeignKey, Table
 from querybus_translator import NotRead, Translated, translate
+from tests.support.scripted_catalog import catalog_of, rows_of
 
 TODAY = date(2026, 6, 30)
 ROWS = """
@@ -30,41 +31,11 @@ INSERT INTO courses VALUES (1, 'Yoga', 1, 12), (2, 'Boxing', 2, 8);
 INSERT INTO payments VALUES (1, 1, '2025-01-01', 10, 'cash'), (2, 2, '2025-02-01', 20, 'card'), (3, 2, '2025-03-01', 30, 'card');
 INSERT INTO machines VALUES (1, 1, 'Rower', 500), (2, 1, 'Bike', 600), (3, 1, 'Bike', 100);
 """
-KINDS = {"INTEGER": ColumnKind.INTEGER, "REAL": ColumnKind.NUMBER, "TEXT": ColumnKind.TEXT, "DATE": ColumnKind.DATE}
 HELD = {"title": ("Yoga", "Boxing"), "method": ("cash", "card"), "model": ("Rower", "Bike")}
 
 
 def club() -> Catalog:
-    database = sqlite3.connect(":memory:")
-    database.executescript(ROWS)
-    names = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-    keys = {f"{name.removesuffix('s')}_id": name for name in names}
-
-    def table(name: str) -> Table:
-        shown = database.execute(f"PRAGMA table_info({name})").fetchall()
-        own = shown[0][1]
-        return Table(
-            name=name,
-            columns=tuple(
-                Column(
-                    name=column,
-                    type=kind,
-                    kind=KINDS.get(kind, ColumnKind.BOOLEAN),
-                    nullable=column == "left_at",
-                    values=HELD.get(column, ()),
-                    values_complete=column in HELD,
-                )
-                for _, column, kind, *_ in shown
-            ),
-            primary_key=(own,),
-            foreign_keys=tuple(
-                ForeignKey(columns=(column,), referred_table=keys[column], referred_columns=(column,))
-                for _, column, *_ in shown
-                if column in keys and column != own
-            ),
-        )
-
-    return Catalog(connection="club", dialect=Dialect.SQLITE, tables=tuple(table(name) for name in names))
+    return catalog_of(ROWS, HELD, nullable=frozenset({"left_at"}))
 
 
 @pytest.mark.parametrize(
@@ -87,9 +58,7 @@ def club() -> Catalog:
 def test_what_is_meant_is_found(question: str, rows: list[tuple[object, ...]]) -> None:
     found = translate(question, club(), today=TODAY)
     assert isinstance(found, Translated), found
-    database = sqlite3.connect(":memory:")
-    database.executescript(ROWS)
-    assert database.execute(found.sql).fetchall() == rows
+    assert rows_of(ROWS, found.sql) == rows
 
 
 @pytest.mark.parametrize(

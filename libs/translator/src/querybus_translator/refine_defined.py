@@ -83,7 +83,7 @@ def _changed(
     if change.period is not None:
         request = replace(request, period=_period(request.period, change.period))
     elif PERIOD in change.without:
-        # Without its ends there is no telling which days have no row.
+        # Without its ends nobody knows which days have no row.
         request = replace(request, period=None, fill=False)
     if change.unit is not None:
         request = _by_unit(request, Grain(change.unit))

@@ -223,6 +223,20 @@ def _is_role_alone(whole: Whole) -> bool:
     return len(tables) == 1 and whole.sketch.index.role(next(iter(tables))) is not None
 
 
+def _denies_the_unsaid(whole: Whole) -> bool:
+    """ "Who has not come since January": a deed that no column and no table says, so whatever was denied is another."""
+    nodes = whole.sketch.nodes
+    for place, node in enumerate(nodes):
+        if node.op is Op.NOT and place + 1 < len(nodes) and nodes[place + 1].text.lower() in _BARE_DEEDS:
+            following = whole.sketch.after(place + 1, over=(Op.SINCE, Op.AFTER, Op.BEFORE))
+            if following is not None and nodes[following].kind is NodeKind.PERIOD:
+                return True
+    return False
+
+
+_BARE_DEEDS: Final = frozenset({"come", "been", "gone", "got", "done", "had", "made", "taken", "used", "seen", "shown"})
+
+
 NOT_MEANT: Final[tuple[Rule, ...]] = (
     _contradicts,
     _joins_strangers,
@@ -237,4 +251,5 @@ NOT_MEANT: Final[tuple[Rule, ...]] = (
     _figures_of_text,
     _lists_figures,
     _is_role_alone,
+    _denies_the_unsaid,
 )

@@ -5,6 +5,8 @@ Nothing here reads a condition by itself.
 
 from __future__ import annotations
 
+from typing import Final
+
 from querybus_translator.language.lexicon import ADJECTIVES, Concept, Op, lexicon
 from querybus_translator.schema.labels import labels
 from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Form, Literal, Measure, Operator
@@ -80,9 +82,13 @@ def take_units(sketch: Sketch, figure: int) -> Op | None:
         sketch.take(other)
         other = sketch.after(other)
     mark = figure + 1
-    if mark < len(sketch.nodes) and sketch.nodes[mark].text == "%":
+    if mark < len(sketch.nodes) and sketch.nodes[mark].text.lower() in _SAID_UNITS:
         sketch.take(mark)
     return result
+
+
+_SAID_UNITS: Final = frozenset({"%", "years", "year"})
+"""Of a figure, whatever else the word may be a column of: "older than ten years"."""
 
 
 def is_temporal(sketch: Sketch, column: ColumnRef) -> bool:

@@ -225,10 +225,12 @@ def read_groups(sketch: Sketch) -> None:
     _listed_by_count(sketch)
     beside_their_count(sketch)
     for place in sketch.free_places(Op.EACH):
-        if not has_figure and not _adds_up(sketch, place):
-            sketch.take(place)
-            continue
         named = sketch.after(place, over=(Op.DISTINCT, Op.SHOW))
+        if not has_figure and not _adds_up(sketch, place):
+            # "The latest visit of each animal" is one of many, which is not written here: it is left, and asked about.
+            if not (sketch.rankings and sketch.pick(named) is not None and named == place + 1):
+                sketch.take(place)
+            continue
         if _by_time(sketch, place):
             continue
         if sketch.pick(named) is None or sketch.value(named) is not None:

@@ -324,8 +324,9 @@ def _by_concept(
     concepts = _concepts(sketch, place)
     table = sketch.table(following)
     result = sketch.concept_column(concepts, place, (table, sketch.nearest_table(place))) if concepts else None
-    if table is not None and _is_of_time(sketch, place):
-        result = _newest(sketch, table, result)
+    ranked = sketch.nearest_table(place) if table is None else table
+    if ranked is not None and _is_of_time(sketch, place):
+        result = _newest(sketch, ranked, result)
     if result is not None:
         ref, backwards = result
         previous = sketch.before(place, over=(Op.EQUAL,))

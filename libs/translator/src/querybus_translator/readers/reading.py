@@ -65,7 +65,10 @@ def hints_of(nodes: tuple[Node, ...]) -> frozenset[str]:
 
 def _beside_rivals(place: int, found: list[tuple[float, Form, Written, Sketch, Judgement]]) -> Reading:
     score, form, written, sketch, judgement = found[place]
-    own = gist(form)
-    rivals = [item[0] for item in found if item[2].sql != written.sql and gist(item[1]) != own]
+    own, left = gist(form), len(judgement.unread)
+    # What passes over a word that is read here is no other way to read the question.
+    rivals = [
+        item[0] for item in found if item[2].sql != written.sql and gist(item[1]) != own and len(item[4].unread) <= left
+    ]
     facts = {**judgement.facts, **rivalry(score, max(rivals, default=None))}
     return Reading(form, written, sketch, judgement, score, facts, weigh(judgement, facts))

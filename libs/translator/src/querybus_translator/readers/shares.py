@@ -6,6 +6,7 @@ from typing import Final
 
 from querybus_translator.language.clauses import negation_before
 from querybus_translator.language.lexicon import Op
+from querybus_translator.readers.amounts import adds_up
 from querybus_translator.schema.labels import key_columns
 from querybus_translator.schema.phrases import Node, NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Literal, Measure, Operator
@@ -24,8 +25,14 @@ def _share(sketch: Sketch, place: int) -> None:
     """ "Share of cancelled orders", 取消订单的占比: of the rows of the table beside it."""
     steps = range(place - 1, -1, -1) if sketch.chinese else range(place + 1, len(sketch.nodes))
     other = next((step for step in steps if sketch.table(step) is not None), None)
-    beside = sketch.before(place) if sketch.chinese else sketch.after(place)
+    beside = sketch.before(place) if sketch.chinese else sketch.after(place, over=(Op.SUM,))
     column, table = sketch.column(beside), sketch.table(other)
+    if column is not None and sketch.is_numeric(column) and adds_up(sketch, Measure(column)):
+        # "Share of revenue by channel": of the sum, and not of rows.
+        sketch.take(*range(place, (beside or place) + 1) if not sketch.chinese else (place, beside))
+        sketch.targets.append((place, Measure(column, Aggregate.SHARE, table=column.table)))
+        sketch.anchor = sketch.anchor if sketch.anchor is not None else column.table
+        return
     if table is None and column is not None and beside is not None and sketch.is_free(beside):
         table, other = column.table, beside
         if sketch.is_flag(column):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from querybus_translator.language.clauses import (
     JOINING,
     UNITS,
@@ -106,7 +108,30 @@ def read_text(sketch: Sketch, place: int) -> None:
         if sketch.nodes[other].op in {Op.NAMED, Op.EQUAL}:
             sketch.take(other)
     sketch.doubts += 0.05
-    sketch.conditions.append(Placed(place, Comparison(Measure(column), operator, Literal(node.text))))
+    halves = _halves(sketch, column, node.text) if operator is Operator.EQUAL and left is None else ()
+    for part, text in halves or ((column, node.text),):
+        sketch.conditions.append(Placed(place, Comparison(Measure(part), operator, Literal(text))))
+
+
+def _halves(sketch: Sketch, column: ColumnRef, text: str) -> tuple[tuple[ColumnRef, str], ...]:
+    """Return a full name as first and last name, where a table keeps them apart."""
+    first, _, last = text.partition(" ")
+    if not last:
+        return ()
+    kept = {
+        half: ref
+        for ref in label_columns(sketch, column.table)
+        for name in sketch.index.entry_of_column(ref.table, ref.column).names
+        for half, words in _HALVES
+        if not words.isdisjoint(name)
+    }
+    return ((kept["first"], first), (kept["last"], last)) if column in kept.values() and len(kept) == 2 else ()
+
+
+_HALVES: Final = (
+    ("first", frozenset({"first", "fname", "given", "forename", "firstname"})),
+    ("last", frozenset({"last", "lname", "sur", "surname", "family", "lastname"})),
+)
 
 
 def read_bare_number(sketch: Sketch, place: int) -> None:

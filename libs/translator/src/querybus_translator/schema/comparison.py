@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from querybus_translator.language.lexicon import lexicon
+from querybus_translator.language.time.words import unit_of
+from querybus_translator.language.units import unit_of_measure
 from querybus_translator.schema.index import CatalogIndex, Entry
 
 CANDIDATES_MAX: Final = 24
@@ -45,10 +47,12 @@ def compare_names(words: Sequence[str], index: CatalogIndex, *, bounded: bool) -
     if len(common) > ENTRIES_COMPARED_MAX:
         # A word that half of the catalog bears says little: the shortest names are the closest to it.
         common = set(sorted(common, key=lambda item: (len(index.entries[item].names[0]), item))[:ENTRIES_COMPARED_MAX])
+    # "Older than ten years" speaks of no duration in minutes.
+    says_unit = any(unit_of_measure(word) is not None or unit_of(word) is not None for word in words)
     candidates: list[Candidate] = []
     for number in common:
         entry = index.entries[number]
-        score, with_table = _closeness(entry, similar, index, bounded=bounded)
+        score, with_table = _closeness(entry, similar, index, bounded=bounded, says_unit=says_unit)
         if score >= _SCORE_MIN:
             candidates.append(Candidate(entry.table, entry.column, None, score, with_table))
     # "Campus fee" is the column of that name rather than the campus of the fees.
@@ -57,7 +61,7 @@ def compare_names(words: Sequence[str], index: CatalogIndex, *, bounded: bool) -
 
 
 def _closeness(
-    entry: Entry, similar: Sequence[dict[str, float]], index: CatalogIndex, *, bounded: bool
+    entry: Entry, similar: Sequence[dict[str, float]], index: CatalogIndex, *, bounded: bool, says_unit: bool
 ) -> tuple[float, bool]:
     table_words = index.table_words[entry.table] if entry.column is not None else _NO_WORDS
     best, best_with_table = 0.0, False
@@ -86,9 +90,11 @@ def _closeness(
             with_table = True
             total += closest
         else:
-            if not own or not says_role:
+            if not own or not says_role or (left and _ORDINALS.issuperset(set(name) - set(left))):
                 continue
             missing = 0.0
+            if not says_unit:
+                left = [word for word in left if not _is_unit(word)]
             for word in left:
                 missing += _cost_of_missing(word, table_words)
             if left and name[-1] in left and name[-1] not in table_words:
@@ -100,6 +106,8 @@ def _closeness(
 
 
 _NO_WORDS: frozenset[str] = frozenset()
+_ORDINALS: Final = frozenset({"first", "last", "next", "previous", "second", "third"})
+"""What says a place in an order by itself: whoever joined last has no last name by that."""
 
 
 def _cost_of_missing(word: str, table_words: frozenset[str]) -> float:
@@ -108,3 +116,12 @@ def _cost_of_missing(word: str, table_words: frozenset[str]) -> float:
     if word in lexicon().key_words:
         return 1.4
     return 0.06 if word in lexicon().stopwords or word.isdigit() else 1.0
+
+
+def _is_unit(word: str) -> bool:
+    """Whether it says what an amount is in: "weight" is `weight_kg`."""
+    return unit_of_measure(word) is not None and word not in _ALSO_OTHERS
+
+
+_ALSO_OTHERS: Final = frozenset({"min", "mins", "day", "week", "hour", "second"})
+"""A minimum, and steps of time that are columns of their own."""

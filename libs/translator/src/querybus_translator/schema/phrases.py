@@ -104,8 +104,13 @@ def phrases(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Sp
     for length in range(1, min(words.english_length_max, len(tokens) - start) + 1):
         key = tuple(token.norm for token in tokens[start : start + length])
         following = tokens[start + length] if start + length < len(tokens) else None
-        # "The last ten orders"; a last name is none.
-        is_latest = key == ("last",) and following is not None and _is_figure(following)
+        # "The last ten orders", "the last order", "who joined last"; a last name is none.
+        is_latest = key == ("last",) and (
+            following is None
+            or following.kind is TokenKind.MARK
+            or _is_figure(following)
+            or _names_table(following, index)
+        )
         for phrase in words.english.get(("latest",) if is_latest else key, ()):
             if phrase.op is Op.WRITE and start and not opens:
                 continue
@@ -143,6 +148,10 @@ _BEFORE_FIGURES = frozenset({"the", "a", "an", "$", "than", "about", "all", "any
 
 def _is_figure(token: Token) -> bool:
     return token.kind in {TokenKind.NUMBER, TokenKind.DATE} or token.norm in lexicon().numbers
+
+
+def _names_table(token: Token, index: CatalogIndex) -> bool:
+    return any(index.entries[entry].column is None for entry in index.own.get(token.base, ()))
 
 
 def _is_time(token: Token) -> bool:

@@ -195,8 +195,10 @@ def _parted(
 def _is_period(sketch: Sketch, condition: Condition) -> bool:
     if isinstance(condition, AnyOf | AllOf):
         return all(_is_period(sketch, item) for item in condition.conditions)
+    # What has no day of payment is unpaid, and no period.
+    is_empty = isinstance(condition, Comparison) and condition.right is None
     column = condition.left.column if isinstance(condition, Comparison) else None
-    return column is not None and sketch.kind(column) in TEMPORAL
+    return column is not None and sketch.kind(column) in TEMPORAL and not is_empty
 
 
 def _ranks_itself(sketch: Sketch, anchor: int, by: Measure, plain: list[Measure], *, is_listed: bool) -> bool:

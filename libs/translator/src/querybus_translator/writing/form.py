@@ -81,7 +81,7 @@ class Measure:
     """A column, or a figure made of one. Without a column it counts rows of `table`.
 
     A rate is how many rows of `table` there are for each value of the column that there is any for. A share is the
-    percentage of those rows that `share_of` holds for; without it, of all of them that a group has. With `until` the
+    percentage of those rows, or of the column's sum, that `share_of` holds for; without it, of all that a group has. With `until` the
     figure is of the days from the column to that one.
     """
 

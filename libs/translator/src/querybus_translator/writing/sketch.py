@@ -276,8 +276,8 @@ class Sketch:
                         if share <= 0 or column.kind not in NUMERIC | TEMPORAL | {ColumnKind.TEXT, ColumnKind.TIME}:
                             continue
                         ref = ColumnRef(table, number)
-                        # The last five rentals are not those of the most days.
-                        is_count = is_time and word != "year" and column.kind in NUMERIC
+                        # The last five rentals are not those of the most days, the latest visit is not the longest.
+                        is_count = is_time and column.kind in NUMERIC and ref not in self.time_columns(table)
                         # The longest serving employee is not the one with the highest hourly wage.
                         is_money = word not in _MONEY and any(not _MONEY.isdisjoint(name) for name in names)
                         if self.is_key(ref) or is_count or is_money:

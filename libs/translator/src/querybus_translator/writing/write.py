@@ -234,6 +234,8 @@ class _Writer:
             return names.column(measure.column)
         if measure.aggregate is Aggregate.RATE:
             return self._rate(measure, names, plan)
+        if measure.aggregate is Aggregate.SHARE:
+            return self._share(measure, names, plan)
         if measure.column is not None and measure.until is not None:
             if all(plan.fans_out(end.table) for end in (measure.column, measure.until)):
                 raise _Unjoinable
@@ -249,8 +251,6 @@ class _Writer:
             if measure.distinct:
                 column = exp.Distinct(expressions=[column])
             return _AGGREGATES[measure.aggregate](this=column)
-        if measure.aggregate is Aggregate.SHARE:
-            return self._share(measure, names, plan)
         if measure.table is not None and plan.fans_out(measure.table):
             key = self._index.table(measure.table).primary_key
             if len(key) != 1:
@@ -267,14 +267,18 @@ class _Writer:
         return exp.Div(this=rows, expression=pieces)
 
     def _share(self, measure: Measure, names: _Names, plan: _Plan) -> exp.Expr:
-        """100.0 * of how many rows it holds / how many rows there are; of a group, / the rows of all groups."""
+        """100.0 * of how many rows it holds / how many rows there are; of a group, / the rows of all groups; or of amounts."""
         if measure.table is None or plan.fans_out(measure.table) or self._drops_rows(plan):
             raise _Unjoinable
+        counted: exp.Expr = exp.Literal.number(1)
         rows: exp.Expr = exp.Count(this=exp.Star())
+        if measure.column is not None:
+            counted = self._as_figure(measure.column, names.column(measure.column))
+            rows = exp.Sum(this=counted.copy())
         if measure.share_of is None:
             part, whole = rows, exp.Window(this=exp.Sum(this=rows.copy()))
         else:
-            case = exp.case().when(self._condition(measure.share_of, names, plan), exp.Literal.number(1))
+            case = exp.case().when(self._condition(measure.share_of, names, plan), counted)
             part, whole = exp.Sum(this=case.else_(exp.Literal.number(0))), rows
         return exp.Div(this=exp.Mul(this=exp.Literal.number("100.0"), expression=part), expression=whole)
 

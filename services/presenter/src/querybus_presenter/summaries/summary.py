@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
+from functools import partial
 from typing import Final
 
 from querybus.core.messages import Reading, Scalar
@@ -183,7 +184,7 @@ def _figures(
 ) -> list[str]:
     """Return extremes, total, trend and top share of a result of one name and one amount a row.
 
-    Where the rows were named one by one, neither the extremes again.
+    Where the rows were named one by one, or are two that the course goes through, neither the extremes again.
     """
     amounts = shape.of(Role.AMOUNT)
     if len(shape.facets) != 2 or len(amounts) != 1:
@@ -194,16 +195,13 @@ def _figures(
     if len(known) < 2:
         return []
 
-    def named(place: object) -> str:
-        return in_words(place, x.kind, texts, as_year=x.as_year, grain=x.grain)  # type: ignore[arg-type]
-
+    named = partial(in_words, kind=x.kind, texts=texts, as_year=x.as_year, grain=x.grain)
     ranked = sorted(known, key=lambda item: item[0])
     (low, low_name), (high, high_name) = ranked[0], ranked[-1]
     if low == high and not is_listed:
         return []
     points = _points(shape, x, amounts[0])
     said, cut = _course(points, days or Days(), x, amounts[0], texts, is_defined=is_defined)
-    # Of two, "from the one to the other" says which is higher.
     is_listed = is_listed or (len(points) == POINTS_MIN and not cut)
     # Where several share an extreme, none of them is "the" highest.
     label = "" if is_neutral(labels[y], texts) else within_sentence(labels[y])
