@@ -27,6 +27,7 @@ _RATE: Final = re.compile(
 _AVERAGE_NUMBER: Final = re.compile(
     r"\b(average|mean) number of (?=[A-Za-z]+ (?:per|for each|for every) )", re.IGNORECASE
 )
+_PEOPLE: Final = re.compile(r"\b(how many|number of|which|what) (?:people|persons)\b", re.IGNORECASE)
 _RATE_ZH: Final = re.compile(r"(?P<run>[\u4e00-\u9fff]{2,})率")
 _TOTAL_ZH: Final = re.compile(r"(?P<run>[\u4e00-\u9fff]{2,})总额")
 _DONE_ZH: Final = re.compile(r"已(?P<deed>[\u4e00-\u9fff]{2})")
@@ -42,7 +43,12 @@ def reworded(question: str, index: CatalogIndex) -> str:
         index.read_chinese()
         question = _scores_in_chinese(question, index)
         return _done_in_chinese(_totals_in_chinese(_rates_in_chinese(question, index), index), index)
-    return _without_prefix(_rates(_average_numbers(question, index), index), index)
+    return _people(_without_prefix(_rates(_average_numbers(question, index), index), index), index)
+
+
+def _people(question: str, index: CatalogIndex) -> str:
+    """ "How many people work here?" is about the employees, where nobody else has a name of persons."""
+    return _PEOPLE.sub(rf"\1 {spoken_name(index.people)}", question) if index.people else question
 
 
 def _scores_in_chinese(question: str, index: CatalogIndex) -> str:

@@ -130,9 +130,34 @@ def _names_nobody(whole: Whole) -> bool:
         "谁" in node.text or (node.text.lower() == "who" and not place) for place, node in enumerate(whole.sketch.nodes)
     )
     said = _said(whole.form)
-    is_figure = all(target.aggregate is not None for target in whole.form.targets)
+    is_figure = all(
+        target.aggregate is not None or whole.sketch.is_numeric(target.column) for target in whole.form.targets
+    )
     echoes = all(target.aggregate is None and target.column in said for target in whole.form.targets)
-    return asks_who and not whole.form.group and bool(whole.form.targets) and (is_figure or echoes)
+    # Rows that are known by their numbers are nobody.
+    is_number = any(target.column is not None and whole.sketch.is_key(target.column) for target in whole.form.targets)
+    return asks_who and not whole.form.group and bool(whole.form.targets) and (is_figure or echoes or is_number)
+
+
+def _ranks_by_nothing(whole: Whole) -> bool:
+    """ "Top 3 departments by expenses": the first three of an order that is not there."""
+    ranks = any(node.op in (Op.HIGHEST, Op.LOWEST) for node in whole.sketch.nodes)
+    return ranks and whole.form.limit is not None and whole.form.limit > 1 and not whole.form.order
+
+
+def _counts_by_amount(whole: Whole) -> bool:
+    """ "Cost of trainings per provider": how many rows have each price is what nobody asks for."""
+    counts = any(
+        node.op in (Op.COUNT, Op.COUNT_KINDS, Op.MOST, Op.FEWEST, Op.COMMON, Op.SHARE) for node in whole.sketch.nodes
+    )
+    return (
+        not counts
+        and any(target.aggregate is Aggregate.COUNT for target in whole.form.targets)
+        and any(
+            whole.sketch.kind(column) is ColumnKind.NUMBER and not whole.sketch.is_key(column)
+            for column in whole.form.group
+        )
+    )
 
 
 _MASSES = frozenset({"stock", "inventory", "revenue", "spending", "payroll", "consumption", "output", "production"})
@@ -252,4 +277,6 @@ NOT_MEANT: Final[tuple[Rule, ...]] = (
     _lists_figures,
     _is_role_alone,
     _denies_the_unsaid,
+    _ranks_by_nothing,
+    _counts_by_amount,
 )

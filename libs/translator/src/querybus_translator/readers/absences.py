@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from querybus_translator.language.lexicon import Op
 from querybus_translator.language.stems import base_form, stem
+from querybus_translator.readers.deeds import is_denied_deed
 from querybus_translator.schema.joins import Edge
 from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.schema.phrases import NodeKind
@@ -20,7 +21,7 @@ from querybus_translator.writing.form import (
     Operator,
     condition_tables,
 )
-from querybus_translator.writing.sketch import Placed, Sketch
+from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
 from querybus_translator.writing.write import columns_named
 
 _WORDS_BETWEEN_MAX = 4
@@ -45,6 +46,8 @@ def _absence(sketch: Sketch, place: int, anchor: int) -> None:
         column_place = sketch.after(place)
         column = sketch.column(column_place)
         missing = not sketch.asked[place] or sketch.nodes[place].text.lower() not in _COPULAR
+        # "Were not reimbursed": what has no day of it.
+        missing = missing or (column_place is not None and is_denied_deed(sketch, column_place, TEMPORAL))
         if column is not None and column.table == anchor and missing and column_place is not None:
             if sketch.taken[column_place] and all(where != column_place for where, _ in sketch.targets):
                 return

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
+from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op, lexicon
+from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Form, Measure, Operator, columns_of
 from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
 
 
-def is_denied_deed(sketch: Sketch, place: int) -> bool:
-    """ "Never ordered", "not reviewed": what did not happen is nothing to show."""
-    word = sketch.nodes[place].text.lower()
-    is_verb = word.endswith("ed") and " " not in word
+def is_denied_deed(sketch: Sketch, place: int, kinds: Collection[ColumnKind] = tuple(ColumnKind)) -> bool:
+    """ "Never ordered", "not reviewed": what did not happen is nothing to show. `kinds` are those of its column."""
+    word, column = sketch.nodes[place].text.lower(), sketch.column(place)
+    is_verb = word.endswith("ed") and " " not in word and column is not None and sketch.kind(column) in kinds
     return is_verb and not sketch.chinese and sketch.op(sketch.before(place)) is Op.NOT
 
 
@@ -31,8 +35,12 @@ def is_deed(sketch: Sketch, place: int, column: ColumnRef) -> bool:
     if sketch.kind(column) not in TEMPORAL:
         return False
     said = {node.text.lower() for node in sketch.nodes}
-    if place and sketch.nodes[place - 1].text.lower() in _DETERMINERS:
+    before = sketch.nodes[place - 1].text.lower() if place else ""
+    if before in _DETERMINERS:
         return False
+    if before in _COPULAS and word.endswith("ed"):
+        # "Which expenses are reimbursed?"
+        return True
     return not said & _ASKS_WHEN and bool(said & _AUXILIARIES) and sketch.op(sketch.before(place)) is not Op.BY
 
 
@@ -45,7 +53,28 @@ def take_deed(sketch: Sketch, place: int, column: ColumnRef) -> None:
         sketch.conditions.append(Placed(place, Comparison(Measure(column), Operator.NOT_NULL)))
 
 
+def doers(sketch: Sketch, table: int) -> tuple[ColumnRef, ...]:
+    """ "Who took parental leave": of rows without a name, those whom they refer to. Empty where nobody is asked for, or it may be several."""
+    first = sketch.nodes[0] if sketch.nodes else None
+    if (
+        first is None
+        or first.text.lower() not in _WHO
+        or labels(sketch.index, table) != key_columns(sketch.index, table)
+    ):
+        return ()
+    named = {
+        edge.target: labels(sketch.index, edge.target)
+        for edge in sketch.index.graph.edges_of(table)
+        if edge.source == table and edge.to_one and edge.target != table
+    }
+    people = [found for other, found in named.items() if found and found != key_columns(sketch.index, other)]
+    sketch.distinct = sketch.distinct or len(people) == 1
+    return people[0] if len(people) == 1 else ()
+
+
+_WHO = frozenset({"who", "谁"})
 _SAID_MIN = 0.9
+_COPULAS = frozenset({"is", "are", "was", "were"})
 _DAY_SIGNS = "日期时间年月天"
 _BEST = frozenset({Op.HIGHEST, Op.LOWEST, Op.MOST, Op.FEWEST})
 _DETERMINERS = frozenset({"a", "an", "the", "each", "every", "per", "of", "by", "this", "that"})

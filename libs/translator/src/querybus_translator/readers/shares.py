@@ -190,10 +190,12 @@ _TOTALS: Final = frozenset({"总数", "总数量"})
 
 
 def gets_flag(sketch: Sketch, place: int, column: ColumnRef) -> bool:
-    """ "How many members get the newsletter": whoever counts rows does not ask what the flag says."""
-    counts = [measure.table for _, measure in sketch.targets if measure.aggregate is Aggregate.COUNT]
+    """ "How many members get the newsletter", "passed Excel": whoever counts rows does not ask what the flag says."""
+    counts = [
+        measure for _, measure in sketch.targets if measure.aggregate is Aggregate.COUNT and measure.column is None
+    ]
     is_grouped = sketch.op(sketch.before(place)) in (Op.BY, Op.EACH)
-    return counts == [column.table] and len(sketch.targets) == 1 and sketch.is_flag(column) and not is_grouped
+    return len(counts) == len(sketch.targets) == 1 and sketch.is_flag(column) and not is_grouped
 
 
 def is_rate(sketch: Sketch, place: int, column: ColumnRef) -> bool:

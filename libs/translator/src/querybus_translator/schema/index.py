@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Final
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Language, Table
@@ -66,6 +66,9 @@ class StoredValue:
 
 
 _WHETHER: Final = "是否"
+_NAMES_OF_PEOPLE: Final = frozenset(
+    {("full", "name"), ("first", "name"), ("last", "name"), ("fname",), ("lname",), ("surname",)}
+)
 
 
 class CatalogIndex:
@@ -220,6 +223,16 @@ class CatalogIndex:
         else:
             self._add_english(result, word)
         return result
+
+    @cached_property
+    def people(self) -> str:
+        """What the people of this database are: the name of its only table of those who are called as persons are; else empty."""
+        tables = [
+            table.name
+            for table in self.catalog.tables
+            if any(tuple(name_words(column.name)) in _NAMES_OF_PEOPLE for column in table.columns)
+        ]
+        return tables[0] if len(tables) == 1 else ""
 
     def _add(self, result: dict[str, float], other: str, closeness: float) -> None:
         """Note a word of this catalog with the best of its closenesses."""

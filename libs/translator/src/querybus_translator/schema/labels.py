@@ -21,7 +21,7 @@ def labels(index: CatalogIndex, table: int, *, chinese: bool = False) -> tuple[C
     """
     own = index.table(table)
     table_words = index.table_words[table]
-    pairs: list[tuple[int, int, ColumnRef]] = []
+    pairs: list[tuple[int, bool, ColumnRef]] = []
     foreign = {name for key in own.foreign_keys for name in key.columns}
     for number, column in enumerate(own.columns):
         if column.kind is not ColumnKind.TEXT:
@@ -31,8 +31,11 @@ def labels(index: CatalogIndex, table: int, *, chinese: bool = False) -> tuple[C
             names = tuple(name for name in names if is_han("".join(name))) or names
         rests = [_rest(name, table_words) for name in names if _is_label(name[-1])]
         if rests and column.name not in foreign:
-            pairs.append((min(rests), number, ColumnRef(table, number)))
+            is_title = all(name[-1] == "title" for name in names)
+            pairs.append((min(rests), is_title, ColumnRef(table, number)))
     if pairs:
+        # A job's title is not what its holder is called.
+        pairs = [item for item in pairs if not item[1]] or pairs
         least = min(item[0] for item in pairs)
         chosen = [ref for rest, _, ref in pairs if rest == least]
         if least == 0 or len(chosen) == 1:

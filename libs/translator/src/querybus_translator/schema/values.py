@@ -56,7 +56,7 @@ def _cost_of_lower_case(value: Candidate, closeness: float, index: CatalogIndex)
     if closeness > _NEAR_VALUE:
         return 0.12
     holds_kinds = value.column is not None and len(index.column(value.table, value.column).values) <= _KINDS_MAX
-    return 0.1 if holds_kinds else 0.25
+    return 0.02 if holds_kinds else 0.25
 
 
 def _stored_otherwise(key: tuple[str, ...], index: CatalogIndex) -> list[Candidate]:

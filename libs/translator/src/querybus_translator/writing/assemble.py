@@ -14,6 +14,7 @@ from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.readers.absences import is_many, read_absences
 from querybus_translator.readers.conditions import read_conditions
+from querybus_translator.readers.deeds import doers
 from querybus_translator.readers.kinds import read_kinds
 from querybus_translator.readers.orders import read_groups, read_orders
 from querybus_translator.readers.rankings import read_rankings
@@ -81,8 +82,7 @@ def _anchor(sketch: Sketch) -> int | None:
     plain = [measure.home for _, measure in sketch.targets if measure.home is not None]
     if plain:
         return plain[0]
-    for place, group in sketch.groups:
-        del place
+    for _, group in sketch.groups:
         return group if isinstance(group, int) else group.table
     compared = [table for placed in sketch.conditions for table in condition_tables(placed.condition)]
     return next(iter((*sketch.mentioned_tables(), *compared)), None)
@@ -343,7 +343,7 @@ def _counting_in(comparison: Comparison, anchor: int) -> Comparison:
 
 
 def _known_by(sketch: Sketch, table: int) -> list[Measure]:
-    columns = known_by(sketch.index, table, chinese=sketch.chinese)
+    columns = doers(sketch, table) or known_by(sketch.index, table, chinese=sketch.chinese)
     sketch.beside = len(columns) - len(labels(sketch.index, table, chinese=sketch.chinese))
     return [Measure(column) for column in columns]
 

@@ -280,7 +280,9 @@ class Sketch:
                         is_count = is_time and column.kind in NUMERIC and ref not in self.time_columns(table)
                         # The longest serving employee is not the one with the highest hourly wage.
                         is_money = word not in _MONEY and any(not _MONEY.isdisjoint(name) for name in names)
-                        if self.is_key(ref) or is_count or is_money:
+                        # No day is longer or heavier than another; it is only later.
+                        is_day = column.kind in TEMPORAL and not (is_time or reversed_order)
+                        if self.is_key(ref) or is_count or is_money or is_day:
                             continue
                         score = share - 0.03 * rank - (0.3 if column.kind is ColumnKind.TEXT else 0.0)
                         # "Items that cost less than ten": their cost, though a price says as much elsewhere.
