@@ -53,6 +53,8 @@ OFFICE = catalog_of(ROWS, HELD, nullable=frozenset({"leave_date", "reimbursed_on
         ("How many expenses have not been reimbursed?", [(1,)]),
         ("How many expenses were not reimbursed?", [(1,)]),
         ("How many employees passed Excel?", [(1,)]),
+        ("Expenses by category in 2026", [("meals", 20.0), ("travel", 10.0)]),
+        ("number of expenses by category", [("meals", 1), ("travel", 1)]),
     ],
 )
 def test_a_plain_question_is_answered(question: str, rows: list[tuple[object, ...]]) -> None:

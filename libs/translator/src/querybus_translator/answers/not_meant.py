@@ -14,7 +14,7 @@ from typing import Final
 from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.stems import stem
-from querybus_translator.readers.amounts import MONEY_ROWS
+from querybus_translator.readers.amounts import MONEY_ROWS, MONEY_ROWS_ZH
 from querybus_translator.schema.labels import key_columns
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.contradictions import are_contradictory
@@ -121,7 +121,7 @@ def _counts_money(whole: Whole) -> bool:
 
 
 def _is_money(word: str) -> bool:
-    return word.endswith(("费", "付款", "捐款", "退款", "还款")) or word in MONEY_ROWS
+    return word.endswith(MONEY_ROWS_ZH) or word in MONEY_ROWS
 
 
 def _names_nobody(whole: Whole) -> bool:
@@ -200,7 +200,7 @@ def _figures_of_text(whole: Whole) -> bool:
         for item in _comparisons(whole.form.where)
         if item.operator in _BOUNDS and isinstance(item.right, Literal)
     ]
-    said = {whole.sketch.column(place): pick.score for place, pick in whole.sketch.assignment.picks.items()}
+    said = _closeness(whole)
     return any(
         column is not None
         and whole.sketch.kind(column) is ColumnKind.TEXT
@@ -221,6 +221,24 @@ def _comparisons(conditions: Sequence[Condition]) -> Iterator[Comparison]:
             yield from _comparisons(condition.form.where)
 
 
+def _closeness(whole: Whole) -> dict[ColumnRef | None, float]:
+    """Return how close what was said comes to the name of each column that it was taken for."""
+    return {whole.sketch.column(place): pick.score for place, pick in whole.sketch.assignment.picks.items()}
+
+
+def _lacks_the_unsaid(whole: Whole) -> bool:
+    """Whether rows are asked for without what a text merely resembles: what is unpaid has a method of payment."""
+    said = _closeness(whole)
+    shares = [target.share_of for target in whole.form.targets if target.share_of is not None]
+    return any(
+        item.operator is Operator.IS_NULL
+        and item.left.column is not None
+        and whole.sketch.kind(item.left.column) is ColumnKind.TEXT
+        and said.get(item.left.column, 1.0) < _NEAR_MIN
+        for item in _comparisons((*whole.form.where, *shares))
+    )
+
+
 def _lists_figures(whole: Whole) -> bool:
     """ "Income in 2025": one figure of each row of a year, by itself, is what nobody asks for."""
     target = whole.form.targets[0] if len(whole.form.targets) == 1 else None
@@ -239,6 +257,7 @@ def _lists_figures(whole: Whole) -> bool:
 
 _BOUNDS = frozenset({Operator.GREATER, Operator.AT_LEAST, Operator.LESS, Operator.AT_MOST})
 _SAID_MIN = 0.9
+_NEAR_MIN = 0.8
 _DEED_ENDINGS = ("al", "ing", "ment", "ation", "ion", "ery")
 
 
@@ -279,4 +298,5 @@ NOT_MEANT: Final[tuple[Rule, ...]] = (
     _denies_the_unsaid,
     _ranks_by_nothing,
     _counts_by_amount,
+    _lacks_the_unsaid,
 )

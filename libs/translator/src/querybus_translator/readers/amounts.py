@@ -37,11 +37,23 @@ def one_amount(sketch: Sketch, place: int) -> ColumnRef | None:
 def amount_of_rows(sketch: Sketch, place: int) -> ColumnRef | None:
     """ "Total payments": the one amount of rows that are money. None for other rows, or where there is a choice."""
     words = sketch.nodes[place].text.lower().split()
-    return one_amount(sketch, place + 1) if words and base_form(words[-1]) in _SUMMED_ROWS else None
+    is_summed = bool(words) and (base_form(words[-1]) in _SUMMED_ROWS or words[-1].endswith(MONEY_ROWS_ZH))
+    return one_amount(sketch, place + 1) if is_summed else None
+
+
+def figure_of_rows(sketch: Sketch, place: int) -> Measure:
+    """ "Orders by channel", "expenses by category": how many rows, and of rows that are money how much."""
+    amount = amount_of_rows(sketch, place)
+    return (
+        Measure(aggregate=Aggregate.COUNT, table=sketch.table(place))
+        if amount is None
+        else Measure(amount, Aggregate.SUM)
+    )
 
 
 MONEY_ROWS = frozenset({"payment", "expense", "donation", "refund", "deposit", "withdrawal", "fine", "fee"})
 """Rows that are money themselves: one thinks of how much, and not of how many."""
+MONEY_ROWS_ZH = ("费", "费用", "支出", "付款", "捐款", "退款", "还款")
 _SUMMED_ROWS = MONEY_ROWS | {"sale", "purchase", "transfer"}
 
 

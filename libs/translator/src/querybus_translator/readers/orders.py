@@ -12,7 +12,7 @@ from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.stems import base_form
 from querybus_translator.language.time.words import Unit, step_at
 from querybus_translator.readers.absences import is_many
-from querybus_translator.readers.amounts import has_few_values, is_additive
+from querybus_translator.readers.amounts import figure_of_rows, has_few_values, is_additive
 from querybus_translator.readers.kinds import beside_their_count
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Measure, Ordering
@@ -379,7 +379,7 @@ def _counts_by(sketch: Sketch) -> bool:
         ):
             continue
         at = counted[-1] if sketch.chinese else counted[0]
-        sketch.targets.append((at, Measure(aggregate=Aggregate.COUNT, table=sketch.table(at))))
+        sketch.targets.append((at, figure_of_rows(sketch, at)))
         sketch.anchor = sketch.table(at) if sketch.anchor is None else sketch.anchor
         sketch.doubts += 0.03
         return True
