@@ -64,7 +64,8 @@ class OpenAIClient:
         if self._client is None:
             await self.open()
         assert self._client is not None  # noqa: S101 - opened just now
-        return await self._client.post(path, body=body, cast_to=str)
+        # The whole address: one that is relative would be read and put together at each call.
+        return await self._client.post(f"{self._base_url.rstrip('/')}{path}", body=body, cast_to=str)
 
     def _make(self) -> None:
         from openai import AsyncOpenAI, DefaultAioHttpClient, Timeout

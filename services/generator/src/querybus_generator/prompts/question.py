@@ -153,7 +153,7 @@ def render_question(
         },
     )
 
-    names = _known_names(catalog)
+    names = frozenset[str]() if with_values else _known_names(catalog)
 
     def shown_sql(sql: str) -> str:
         return (sql if with_values else masked(sql, spoken, names))[:SQL_CHARS_MAX]
