@@ -15,7 +15,7 @@ from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.stems import stem
 from querybus_translator.readers.amounts import MONEY_ROWS, MONEY_ROWS_ZH
-from querybus_translator.schema.labels import key_columns
+from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.contradictions import are_contradictory
 from querybus_translator.writing.form import (
@@ -27,6 +27,7 @@ from querybus_translator.writing.form import (
     Condition,
     Form,
     Literal,
+    Membership,
     Operator,
     tables_of,
 )
@@ -99,11 +100,14 @@ def _counts_mass(whole: Whole) -> bool:
     """ "Total stock", "the most stock": so much of it, and not how many rows hold some."""
     figures = [*whole.form.targets, *(ordering.by for ordering in whole.form.order)]
     counted = {item.table for item in figures if item.aggregate is Aggregate.COUNT and item.column is None}
+    said = [node.text.lower() for node in whole.sketch.nodes]
     return not whole.sketch.chinese and any(
-        whole.sketch.op(place - 1) in (Op.SUM, Op.MOST, Op.FEWEST)
-        and whole.sketch.table(place) in counted
-        and whole.sketch.nodes[place].text.lower() in _MASSES
-        for place in range(1, len(whole.sketch.nodes))
+        whole.sketch.table(place) in counted
+        and (
+            word in _SUMS_OF_MONEY
+            or (word in _MASSES and whole.sketch.op(max(place - 1, 0)) in (Op.SUM, Op.MOST, Op.FEWEST))
+        )
+        for place, word in enumerate(said)
     )
 
 
@@ -136,7 +140,22 @@ def _names_nobody(whole: Whole) -> bool:
     echoes = all(target.aggregate is None and target.column in said for target in whole.form.targets)
     # Rows that are known by their numbers are nobody.
     is_number = any(target.column is not None and whole.sketch.is_key(target.column) for target in whole.form.targets)
-    return asks_who and not whole.form.group and bool(whole.form.targets) and (is_figure or echoes or is_number)
+    is_nobody = is_figure or echoes or is_number or _names_a_place(whole)
+    return asks_who and not whole.form.group and bool(whole.form.targets) and is_nobody
+
+
+def _names_a_place(whole: Whole) -> bool:
+    """ "Who works in Nice?": what is shown is nothing that was named, and others who have a name belong to it."""
+    index = whole.sketch.index
+    shown = {target.column.table for target in whole.form.targets if target.column is not None}
+    named = {whole.sketch.table(place) for place in range(len(whole.sketch.nodes))}
+    belonging = {
+        edge.source
+        for table in shown - named
+        for edge in index.graph.edges_of(table)
+        if edge.target == table and edge.source != table
+    }
+    return any(labels(index, table) != key_columns(index, table) for table in belonging)
 
 
 def _ranks_by_nothing(whole: Whole) -> bool:
@@ -160,7 +179,8 @@ def _counts_by_amount(whole: Whole) -> bool:
     )
 
 
-_MASSES = frozenset({"stock", "inventory", "revenue", "spending", "payroll", "consumption", "output", "production"})
+_SUMS_OF_MONEY = frozenset({"revenue", "turnover", "income", "earnings", "profit", "spending", "payroll"})
+_MASSES = frozenset({"stock", "inventory", "consumption", "output", "production", "waste"})
 
 
 def _counts_others(whole: Whole) -> bool:
@@ -181,6 +201,19 @@ def _passes_over_deed(whole: Whole) -> bool:
         if node.kind is NodeKind.STOP and node.text.lower() in lexicon().verbs
     ]
     deeds = {verb + ending for verb in verbs for ending in _DEED_ENDINGS}
+    # "Which shops sell no drinks": of what is thrown away, they have none either.
+    linked = {
+        pick.table
+        for place, pick in whole.sketch.assignment.picks.items()
+        if whole.sketch.nodes[place].text.lower() in lexicon().verbs and pick.value is None
+    }
+    absent = {
+        item.form.targets[0].column.table
+        for item in whole.form.where
+        if isinstance(item, Membership) and item.negated and item.form.targets[0].column is not None
+    }
+    if linked and absent and absent.isdisjoint(linked):
+        return True
     return any(
         any(word in deeds for name in whole.sketch.index.entries_of_table(number).names for word in name)
         and re.search(rf"\W{re.escape(whole.sketch.index.table(number).name)}\W", whole.written.sql) is None

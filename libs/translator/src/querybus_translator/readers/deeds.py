@@ -38,9 +38,10 @@ def is_deed(sketch: Sketch, place: int, column: ColumnRef) -> bool:
     before = sketch.nodes[place - 1].text.lower() if place else ""
     if before in _DETERMINERS:
         return False
-    if before in _COPULAS and word.endswith("ed"):
-        # "Which expenses are reimbursed?"
-        return True
+    is_done = word in lexicon().verbs and sketch.op(sketch.before(place)) is not Op.NOT
+    if is_done or (before in _COPULAS and word.endswith("ed")):
+        # "Which expenses are reimbursed?", "which shops sell no drinks?"
+        return not said & _ASKS_WHEN
     return not said & _ASKS_WHEN and bool(said & _AUXILIARIES) and sketch.op(sketch.before(place)) is not Op.BY
 
 

@@ -40,13 +40,13 @@ def read_kinds(sketch: Sketch) -> None:
     table, number = columns.pop()
     if number is None or not all(_belongs(sketch, place, table) for place in range(len(sketch.nodes))):
         return
-    column = ColumnRef(table, number)
+    column, rows = ColumnRef(table, number), rows_of_kind(sketch, picks[0])
     sketch.take(*(place for place, node in enumerate(sketch.nodes) if node.kind is not NodeKind.PERIOD))
     kinds = tuple(Comparison(Measure(column), Operator.EQUAL, Literal(str(pick.value))) for pick in picks)
     sketch.conditions.append(Placed(places[0], AnyOf(kinds)))
     sketch.groups.append((places[0], column))
-    sketch.targets.append((places[-1], Measure(aggregate=Aggregate.COUNT, table=table)))
-    sketch.anchor = table
+    sketch.targets.append((places[-1], Measure(aggregate=Aggregate.COUNT, table=rows)))
+    sketch.anchor = rows
 
 
 def _belongs(sketch: Sketch, place: int, table: int) -> bool:

@@ -12,7 +12,7 @@ from querybus_translator.schema.phrases import Node, NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Literal, Measure, Operator
 from querybus_translator.writing.sketch import Placed, Sketch
 
-_COPULAS = frozenset({"is", "are", "was", "were"})
+_COPULAS = frozenset({"is", "are", "was", "were", "been"})
 
 
 def read_shares(sketch: Sketch) -> None:

@@ -30,7 +30,8 @@ def read_value(sketch: Sketch, place: int) -> None:
         return
     column = ColumnRef(_in_role(sketch, place, pick.table), pick.column)
     sketch.take(place)
-    for beside in (sketch.before(place, over=JOINING), sketch.after(place)):
+    # "Paid by card": of the payment, which is nothing to be shown beside it.
+    for beside in (sketch.before(place, over=(*JOINING, Op.BY)), sketch.after(place)):
         if sketch.is_free(beside) and (sketch.column(beside) == column or _is_kind_of(sketch, place, beside, column)):
             sketch.take(beside)
             take_joining(sketch, beside, place)
