@@ -38,6 +38,11 @@ CLINIC = catalog_of(ROWS, HELD, nullable=frozenset({"paid_on", "payment_method"}
         # A reading that passes over "by city" is no rival of one that reads it.
         ("What is the average invoice amount by city?", [("Bruges", 120.0), ("Ghent", 40.0)]),
         ("Owners in Ghent with a cat", [("Ada", "Wolf")]),
+        # A dog is an animal of that kind.
+        ("How many dogs are there?", [(1,)]),
+        ("List all cats", [("Luna",), ("Milo",)]),
+        ("The heaviest cat", [("Milo",)]),
+        ("cats of owners in Ghent", [("Luna",)]),
         # The latest is no matter of minutes, and the last is no last name.
         ("Which visit was the most recent?", [(2, "2026-06-01 09:00:00", 40)]),
         ("Which vet was hired most recently?", [("Tom Baert",)]),

@@ -155,7 +155,9 @@ def _where_unread(sketch: Sketch) -> dict[str, float]:
             result["unread_attribute"] += 1
     result["unread_share"] = len(unread) / max(1, len(content))
     result["unread_both"] = float(bool(sketch.free_places(Op.BOTH)))
-    named = any(sketch.table(place) is not None or pick.with_table for place, pick in sketch.assignment.picks.items())
+    named = sketch.names_kind or any(
+        sketch.table(place) is not None or pick.with_table for place, pick in sketch.assignment.picks.items()
+    )
     result["no_table_named"] = float(not named)
     return result
 

@@ -69,8 +69,24 @@ def rows_of_kind(sketch: Sketch, value: Candidate) -> int:
     if not rows or is_named:
         return value.table
     # Of several that refer to it nothing says which.
-    sketch.doubts += 0.05 if len(rows) == 1 else 1.0
+    if not sketch.names_kind:
+        sketch.doubts += 0.0 if len(rows) == 1 else 1.0
+    sketch.names_kind = len(rows) == 1
     return rows.pop() if len(rows) == 1 else value.table
+
+
+def listed_kind(sketch: Sketch, anchor: int | None) -> int | None:
+    """ "List all dogs": where only a kind is named, what is listed are its rows, and not the kind."""
+    if anchor is None or sketch.anchor is not None or sketch.everything is not None or sketch.targets or sketch.groups:
+        return anchor
+    places = [place for place in range(len(sketch.nodes)) if sketch.value(place) is not None]
+    named = [place for place in range(len(sketch.nodes)) if sketch.table(place) is not None]
+    # "Cats of owners in Ghent" are no owners.
+    is_of = bool(named) and bool(places) and places[0] + 2 == named[0] and sketch.nodes[places[0] + 1].text == "of"
+    kinds = [
+        value for place in places if (value := sketch.value(place)) is not None and (is_of or value.table == anchor)
+    ]
+    return rows_of_kind(sketch, kinds[0]) if kinds and (is_of or (not named and len(kinds) == 1)) else anchor
 
 
 def beside_their_count(sketch: Sketch) -> None:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import ADJECTIVES, Concept, Op, lexicon
 from querybus_translator.language.stems import base_form
+from querybus_translator.readers.kinds import rows_of_kind
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Measure, Ordering
 from querybus_translator.writing.sketch import TEMPORAL, Ranking, Sketch
@@ -322,7 +323,10 @@ def _by_concept(
 ) -> None:
     """Rank by the column that an adjective speaks of: the oldest, the dearest, the latest; else only limit the rows."""
     concepts = _concepts(sketch, place)
-    table = sketch.table(following)
+    table, kind = sketch.table(following), sketch.value(following)
+    if table is None and kind is not None and concepts:
+        # "The heaviest dog" is an animal.
+        table = rows_of_kind(sketch, kind)
     result = sketch.concept_column(concepts, place, (table, sketch.nearest_table(place))) if concepts else None
     ranked = sketch.nearest_table(place) if table is None else table
     if ranked is not None and _is_of_time(sketch, place):

@@ -15,7 +15,7 @@ from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.readers.absences import is_many, read_absences
 from querybus_translator.readers.conditions import read_conditions
 from querybus_translator.readers.deeds import doers
-from querybus_translator.readers.kinds import read_kinds
+from querybus_translator.readers.kinds import listed_kind, read_kinds
 from querybus_translator.readers.orders import read_groups, read_orders
 from querybus_translator.readers.rankings import read_rankings
 from querybus_translator.readers.targets import read_targets
@@ -52,7 +52,7 @@ def assemble(sketch: Sketch) -> Form | None:
     read_groups(sketch)
     read_targets(sketch)
     read_compared_periods(sketch)
-    anchor = _anchor(sketch)
+    anchor = listed_kind(sketch, _anchor(sketch))
     if anchor is None:
         return None
     sketch.anchor = anchor

@@ -79,6 +79,8 @@ class Sketch:
     done: dict[int, ColumnRef] = field(default_factory=dict[int, ColumnRef])
     """Days that verbs name, by where the verb stands: time is cut by them."""
     hidden_tables: set[int] = field(default_factory=set[int])
+    names_kind: bool = False
+    """Whether a kind stands for the rows of it: "dogs" for animals."""
     limit: int | None = None
     distinct: bool = False
     notes: list[str] = field(default_factory=list[str])
