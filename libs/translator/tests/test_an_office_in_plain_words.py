@@ -45,6 +45,7 @@ OFFICE = catalog_of(ROWS, HELD, nullable=frozenset({"leave_date", "reimbursed_on
         ("How many people work here?", [(3,)]),
         ("How many people joined in 2025?", [(2,)]),
         ("How many people left last year?", [(1,)]),
+        ("去年有多少人离职？", [(1,)]),
         ("How many women work in support?", [(1,)]),
         ("How many designers are there?", [(2,)]),
         ("What job titles do we have?", [("analyst",), ("designer",)]),
@@ -76,3 +77,10 @@ def test_a_plain_question_is_answered(question: str, rows: list[tuple[object, ..
 )
 def test_what_would_be_another_question_is_asked_back(question: str) -> None:
     assert isinstance(translate(question, OFFICE, today=TODAY), NotRead)
+
+
+def test_options_of_a_chinese_question_are_chinese_where_the_names_words_are_known() -> None:
+    found = translate("公司有多少员工？", OFFICE, today=TODAY)
+    assert isinstance(found, NotRead), found
+    assert found.options[0] == "有多少个员工？"
+    assert all(not any("a" <= sign <= "z" for sign in option) for option in found.options), found.options

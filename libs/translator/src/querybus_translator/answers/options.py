@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from querybus.core.catalog import USUAL_MEASURE_WORD, Column, ColumnKind, Language, Table
-from querybus.text.readable_name import spoken_name
+from querybus.text.readable_name import readable_name, spoken_name
 from querybus_translator.language.lexicon import lexicon
 from querybus_translator.language.names import is_han, name_words
 from querybus_translator.schema.index import CatalogIndex
@@ -45,13 +45,14 @@ def suggest(index: CatalogIndex, tables: Sequence[int], language: Language) -> t
 
 
 def display(named: Table | Column, language: Language) -> str:
-    """Return what people call a table or column in a language: its display name, else the words of its name."""
+    """Return what people call a table or column in a language: its display name, else the words of its name, in Chinese where they are known."""
     given = named.display_names.get(language)
     if given:
         return given[:1].lower() + given[1:] if language == "en" and not given[:2].isupper() else given
     if named.comment and (is_han(named.comment) == (language == "zh")) and len(named.comment) <= 40:
         return named.comment
-    return spoken_name(named.name) or named.name
+    in_chinese = readable_name(named.name, "zh") if language == "zh" else ""
+    return in_chinese if is_han(in_chinese) else spoken_name(named.name) or named.name
 
 
 def _first(index: CatalogIndex, number: int, *, figures: bool) -> Column | None:

@@ -128,11 +128,24 @@ def time_column(sketch: Sketch, place: int) -> ColumnRef | None:
     # "Visits of patients from Leipzig in 2024": nobody means when they were born, where anything else has a day.
     tables.sort(key=lambda table: sketch.is_birthday(sketch.time_columns(table)[0]))
     result = sketch.time_columns(tables[0])
-    done = [column for column in sketch.done.values() if column in result]
+    done = [column for column in (*sketch.done.values(), *_done_in_chinese(sketch)) if column in result]
     if done:
         return done[0]
     sketch.doubts += 0.05 * (len(result) - 1)
     return result[0]
+
+
+def _done_in_chinese(sketch: Sketch) -> list[ColumnRef]:
+    """去年有多少人离职: of several days it is that of the deed which is named, wherever it stands."""
+    found = [(place, sketch.column(place)) for place in range(len(sketch.nodes)) if sketch.chinese]
+    return [
+        column
+        for place, column in found
+        if column is not None and DAY_SIGNS.isdisjoint(sketch.nodes[place].text) and sketch.kind(column) in TEMPORAL
+    ]
+
+
+DAY_SIGNS: Final = frozenset("日期时间年月天")
 
 
 def count_rows(sketch: Sketch, place: int, table: int, operator: Operator, number: int | float) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from querybus.core.catalog import ColumnKind
+from querybus_translator.language.clauses import DAY_SIGNS
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Form, Measure, Operator, columns_of
@@ -26,7 +27,7 @@ def is_deed(sketch: Sketch, place: int, column: ColumnRef) -> bool:
         return False
     if sketch.chinese:
         # 2025年有多少会员加入: whoever counts does not ask for the day.
-        is_day = any(sign in word for sign in _DAY_SIGNS)
+        is_day = not DAY_SIGNS.isdisjoint(word)
         counts = any(measure.aggregate is Aggregate.COUNT for _, measure in sketch.targets)
         return sketch.kind(column) in TEMPORAL and counts and not is_day and not sketch.groups
     if word in lexicon().verbs and any(node.op in _BEST for node in sketch.nodes[place + 1 : place + 2]):
@@ -76,7 +77,6 @@ def doers(sketch: Sketch, table: int) -> tuple[ColumnRef, ...]:
 _WHO = frozenset({"who", "谁"})
 _SAID_MIN = 0.9
 _COPULAS = frozenset({"is", "are", "was", "were"})
-_DAY_SIGNS = "日期时间年月天"
 _BEST = frozenset({Op.HIGHEST, Op.LOWEST, Op.MOST, Op.FEWEST})
 _DETERMINERS = frozenset({"a", "an", "the", "each", "every", "per", "of", "by", "this", "that"})
 _ASKS_WHEN = frozenset({"when", "date", "dates", "day", "days", "time", "times", "month", "year", "years", "months"})
