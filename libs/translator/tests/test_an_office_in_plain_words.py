@@ -54,6 +54,10 @@ OFFICE = catalog_of(ROWS, HELD, nullable=frozenset({"leave_date", "reimbursed_on
         ("How many expenses have not been reimbursed?", [(1,)]),
         ("How many expenses were not reimbursed?", [(1,)]),
         ("How many employees passed Excel?", [(1,)]),
+        # Whose they are is said, and nothing is shown for each of them; whoever has them is no absence.
+        ('Total amount of expenses claimed by the employee "Paul Kruse"', [(20.0,)]),
+        ("Total hours booked by employees in Berlin", [(30.0,)]),
+        ('How many absences does "Lena Vogel" have?', [(2,)]),
         ("Expenses by category in 2026", [("meals", 20.0), ("travel", 10.0)]),
         ("number of expenses by category", [("meals", 1), ("travel", 1)]),
     ],

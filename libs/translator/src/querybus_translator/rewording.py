@@ -48,7 +48,9 @@ def reworded(question: str, index: CatalogIndex) -> str:
 
 def _people(question: str, index: CatalogIndex) -> str:
     """ "How many people work here?" is about the employees, where nobody else has a name of persons."""
-    return _PEOPLE.sub(rf"\1 {spoken_name(index.people)}", question) if index.people else question
+    if index.people_table is None:
+        return question
+    return _PEOPLE.sub(rf"\1 {spoken_name(index.table(index.people_table).name)}", question)
 
 
 def _scores_in_chinese(question: str, index: CatalogIndex) -> str:

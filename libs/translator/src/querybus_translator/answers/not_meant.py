@@ -70,13 +70,21 @@ def _ranks_one(whole: Whole) -> bool:
 
 def _counts_itself(whole: Whole) -> bool:
     """Whether rows are counted for each of themselves: there is always one."""
-    tables = set(tables_of(whole.form))
-    if len(tables) != 1 or not whole.form.group:
-        return False
-    (table,) = tables
-    counts = [*whole.form.targets, *[condition.left for condition in whole.form.having]]
-    is_counted = any(item.aggregate is Aggregate.COUNT and item.column is None for item in counts)
-    return is_counted and bool(set(key_columns(whole.sketch.index, table)) & set(whole.form.group))
+    form, index = whole.form, whole.sketch.index
+    figures = [
+        *form.targets,
+        *(condition.left for condition in form.having),
+        *(ordering.by for ordering in form.order),
+    ]
+    tables = set(tables_of(form))
+    # Of one table alone, whatever is counted is its rows.
+    counted = {
+        next(iter(tables)) if len(tables) == 1 else item.table
+        for item in figures
+        if item.aggregate is Aggregate.COUNT and item.column is None
+    }
+    keys = [set(key_columns(index, table)) for table in counted if table is not None]
+    return any(key and key <= set(form.group) for key in keys)
 
 
 def _echoes(whole: Whole) -> bool:
@@ -139,7 +147,12 @@ def _names_nobody(whole: Whole) -> bool:
     )
     echoes = all(target.aggregate is None and target.column in said for target in whole.form.targets)
     # Rows that are known by their numbers are nobody.
-    is_number = any(target.column is not None and whole.sketch.is_key(target.column) for target in whole.form.targets)
+    is_number = any(
+        target.column is not None
+        and whole.sketch.is_key(target.column)
+        and whole.sketch.kind(target.column) is ColumnKind.INTEGER
+        for target in whole.form.targets
+    )
     is_nobody = is_figure or echoes or is_number or _names_a_place(whole)
     return asks_who and not whole.form.group and bool(whole.form.targets) and is_nobody
 

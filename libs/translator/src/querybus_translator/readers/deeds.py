@@ -8,6 +8,7 @@ from querybus.core.catalog import ColumnKind
 from querybus_translator.language.clauses import DAY_SIGNS
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.schema.labels import key_columns, labels
+from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Form, Measure, Operator, columns_of
 from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
 
@@ -33,6 +34,9 @@ def is_deed(sketch: Sketch, place: int, column: ColumnRef) -> bool:
     if word in lexicon().verbs and any(node.op in _BEST for node in sketch.nodes[place + 1 : place + 2]):
         # "Which products sell best": nobody asks for the column that is called after selling.
         return True
+    if word.endswith("ed") and place and sketch.nodes[place - 1].text.lower() in _DOERS:
+        # "The performances they attended": how many attended is not asked.
+        return True
     if sketch.kind(column) not in TEMPORAL:
         return False
     said = {node.text.lower() for node in sketch.nodes}
@@ -53,6 +57,21 @@ def take_deed(sketch: Sketch, place: int, column: ColumnRef) -> None:
     is_said = any(column in columns_of(Form(targets=(), where=(item.condition,))) for item in sketch.conditions)
     if sketch.kind(column) in TEMPORAL and sketch.index.column(column.table, column.column).nullable and not is_said:
         sketch.conditions.append(Placed(place, Comparison(Measure(column), Operator.NOT_NULL)))
+
+
+def is_agent(sketch: Sketch, place: int, named: int | None) -> bool:
+    """ "Papers published by the institution X": it is said who did it, and of whom; nothing is to be shown for each of them."""
+    if sketch.chinese or named is None or not place or sketch.table(named) is None:
+        return False
+    verb, noun = sketch.nodes[place - 1].text.lower().split()[-1], sketch.nodes[named].text.lower()
+    is_done = verb.endswith("ed") or verb in lexicon().verbs
+    is_some = noun.endswith("s") or any(node.text.lower() == "the" for node in sketch.nodes[place + 1 : named])
+    behind = (item.place for item in sketch.conditions if named < item.place <= named + _NEAR)
+    return is_done and is_some and any(sketch.nodes[other].kind is not NodeKind.PERIOD for other in behind)
+
+
+_NEAR = 4
+_DOERS = frozenset({"they", "he", "she", "we", "you", "i"})
 
 
 def doers(sketch: Sketch, table: int) -> tuple[ColumnRef, ...]:

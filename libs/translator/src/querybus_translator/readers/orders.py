@@ -13,6 +13,7 @@ from querybus_translator.language.stems import base_form
 from querybus_translator.language.time.words import Unit, step_at
 from querybus_translator.readers.absences import is_many
 from querybus_translator.readers.amounts import figure_of_rows, has_few_values, is_additive
+from querybus_translator.readers.deeds import is_agent
 from querybus_translator.readers.kinds import beside_their_count
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Measure, Ordering
@@ -231,9 +232,7 @@ def read_groups(sketch: Sketch) -> None:
             if not (sketch.rankings and sketch.pick(named) is not None and named == place + 1):
                 sketch.take(place)
             continue
-        if _by_time(sketch, place):
-            continue
-        if sketch.pick(named) is None or sketch.value(named) is not None:
+        if _by_time(sketch, place) or sketch.pick(named) is None or sketch.value(named) is not None:
             continue
         _group(sketch, place, named)
     for place in sketch.free_places(Op.BY):
@@ -242,6 +241,8 @@ def read_groups(sketch: Sketch) -> None:
             continue
         named = sketch.after(place, over=(Op.DISTINCT,))
         if sketch.pick(named) is None or sketch.value(named) is not None or not sketch.is_free(named):
+            continue
+        if is_agent(sketch, place, named):
             continue
         grouped = sketch.after(named)
         if has_figure and (
@@ -363,7 +364,7 @@ def _counts_by(sketch: Sketch) -> bool:
             for other in range(len(sketch.nodes))
             if sketch.table(other) not in (None, grouped) and sketch.is_free(other) and other != named
         ]
-        if not counted or (grouped is None and column is None and not by_time):
+        if not counted or (grouped is None and column is None and not by_time) or is_agent(sketch, place, named):
             continue
         listed = _listed_behind(sketch, named)
         if any(

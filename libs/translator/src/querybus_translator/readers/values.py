@@ -83,7 +83,10 @@ def read_text(sketch: Sketch, place: int) -> None:
         if last is not None and isinstance(last.condition, Comparison) and last.place >= (left or 0) - 2:
             column, left = last.condition.left.column, None
     if column is None and sketch.table(left) is not None:
-        named = label_columns(sketch, sketch.table(left) or 0)
+        # "How many clubs does "Linda Smith" belong to": whoever does it is no club.
+        own = {item.text.lower() for item in sketch.nodes[(left or 0) + 1 : place]}
+        table = sketch.index.people_table if own & _DOING else sketch.table(left)
+        named = label_columns(sketch, table) if table is not None else ()
         column = named[0] if named else None
         left = None
         sketch.doubts += 0.05
@@ -129,6 +132,7 @@ def _halves(sketch: Sketch, column: ColumnRef, text: str) -> tuple[tuple[ColumnR
     return ((kept["first"], first), (kept["last"], last)) if column in kept.values() and len(kept) == 2 else ()
 
 
+_DOING: Final = frozenset({"does", "did", "do", "has", "have"})
 _HALVES: Final = (
     ("first", frozenset({"first", "fname", "given", "forename", "firstname"})),
     ("last", frozenset({"last", "lname", "sur", "surname", "family", "lastname"})),

@@ -225,14 +225,14 @@ class CatalogIndex:
         return result
 
     @cached_property
-    def people(self) -> str:
-        """What the people of this database are: the name of its only table of those who are called as persons are; else empty."""
+    def people_table(self) -> int | None:
+        """The people of this database: its only table of those who are called as persons are."""
         tables = [
-            table.name
-            for table in self.catalog.tables
+            number
+            for number, table in enumerate(self.catalog.tables)
             if any(tuple(name_words(column.name)) in _NAMES_OF_PEOPLE for column in table.columns)
         ]
-        return tables[0] if len(tables) == 1 else ""
+        return tables[0] if len(tables) == 1 else None
 
     def _add(self, result: dict[str, float], other: str, closeness: float) -> None:
         """Note a word of this catalog with the best of its closenesses."""

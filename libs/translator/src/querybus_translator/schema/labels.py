@@ -47,9 +47,11 @@ def labels(index: CatalogIndex, table: int, *, chinese: bool = False) -> tuple[C
 def known_by(index: CatalogIndex, table: int, *, chinese: bool = False) -> tuple[ColumnRef, ...]:
     """Return what people know the rows of a table by: its label, or its number with when, how much and in what state."""
     named = labels(index, table, chinese=chinese)
-    if named != key_columns(index, table) or not named:
-        return named
     own = index.table(table)
+    # A name may be the key as well.
+    is_number = bool(named) and not _is_label(index.entry_of_column(table, named[0].column).names[0][-1])
+    if named != key_columns(index, table) or not is_number:
+        return named
     kinds = ((ColumnKind.DATE, ColumnKind.DATETIME), (ColumnKind.NUMBER, ColumnKind.INTEGER), (ColumnKind.TEXT,))
     chosen: list[ColumnRef] = []
     for some, most in zip(kinds, _KNOWN_BY, strict=True):
