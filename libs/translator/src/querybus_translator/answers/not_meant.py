@@ -221,9 +221,10 @@ def _passes_over_deed(whole: Whole) -> bool:
         if whole.sketch.nodes[place].text.lower() in lexicon().verbs and pick.value is None
     }
     absent = {
-        item.form.targets[0].column.table
+        table
         for item in whole.form.where
-        if isinstance(item, Membership) and item.negated and item.form.targets[0].column is not None
+        if isinstance(item, Membership) and item.negated
+        for table in tables_of(item.form)
     }
     if linked and absent and absent.isdisjoint(linked):
         return True
