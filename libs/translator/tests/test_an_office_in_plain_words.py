@@ -54,6 +54,10 @@ OFFICE = catalog_of(ROWS, HELD, nullable=frozenset({"leave_date", "reimbursed_on
         ("How many expenses have not been reimbursed?", [(1,)]),
         ("How many expenses were not reimbursed?", [(1,)]),
         ("How many employees passed Excel?", [(1,)]),
+        (
+            "Number of employees by gender and department",
+            [("F", "Sales", 1), ("F", "Support", 1), ("M", "Support", 1)],
+        ),
         # Whose they are is said, and nothing is shown for each of them; whoever has them is no absence.
         ('Total amount of expenses claimed by the employee "Paul Kruse"', [(20.0,)]),
         ("Total hours booked by employees in Berlin", [(30.0,)]),
@@ -88,3 +92,10 @@ def test_options_of_a_chinese_question_are_chinese_where_the_names_words_are_kno
     assert isinstance(found, NotRead), found
     assert found.options[0] == "有多少个员工？"
     assert all(not any("a" <= sign <= "z" for sign in option) for option in found.options), found.options
+
+
+def test_a_first_name_and_a_surname_go_together() -> None:
+    script = "CREATE TABLE guests (guest_id INTEGER, first_name TEXT, surname TEXT, birth_date DATE);"
+    found = translate("Youngest guest", catalog_of(script, {}), today=TODAY)
+    assert isinstance(found, Translated), found
+    assert found.sql == 'SELECT "first_name", "surname" FROM "guests" ORDER BY "birth_date" DESC LIMIT 1'

@@ -252,7 +252,7 @@ def read_groups(sketch: Sketch) -> None:
             joint = sketch.after(named)
             if sketch.op(joint) is Op.AND:
                 other = sketch.after(joint)
-                if sketch.column(other) is not None and sketch.after(other) is None:
+                if sketch.pick(other) is not None and sketch.value(other) is None and sketch.after(other) is None:
                     sketch.take(joint)
                     _group(sketch, joint or place, other)
     for place in sketch.free_places(Op.GROUPED):

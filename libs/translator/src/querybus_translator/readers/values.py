@@ -20,6 +20,7 @@ from querybus_translator.language.clauses import (
 from querybus_translator.language.lexicon import Op
 from querybus_translator.language.time.periods import whole_year
 from querybus_translator.readers.time.periods import within
+from querybus_translator.schema.labels import whole_name
 from querybus_translator.writing.form import ColumnRef, Comparison, Literal, Measure, Operator
 from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
 
@@ -122,21 +123,11 @@ def _halves(sketch: Sketch, column: ColumnRef, text: str) -> tuple[tuple[ColumnR
     first, _, last = text.partition(" ")
     if not last:
         return ()
-    kept = {
-        half: ref
-        for ref in label_columns(sketch, column.table)
-        for name in sketch.index.entry_of_column(ref.table, ref.column).names
-        for half, words in _HALVES
-        if not words.isdisjoint(name)
-    }
-    return ((kept["first"], first), (kept["last"], last)) if column in kept.values() and len(kept) == 2 else ()
+    whole = whole_name(sketch.index, column)
+    return tuple(zip(whole, (first, last), strict=True)) if whole else ()
 
 
 _DOING: Final = frozenset({"does", "did", "do", "has", "have"})
-_HALVES: Final = (
-    ("first", frozenset({"first", "fname", "given", "forename", "firstname"})),
-    ("last", frozenset({"last", "lname", "sur", "surname", "family", "lastname"})),
-)
 
 
 def read_bare_number(sketch: Sketch, place: int) -> None:

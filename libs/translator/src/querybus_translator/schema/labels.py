@@ -38,10 +38,29 @@ def labels(index: CatalogIndex, table: int, *, chinese: bool = False) -> tuple[C
         pairs = [item for item in pairs if not item[1]] or pairs
         least = min(item[0] for item in pairs)
         chosen = [ref for rest, _, ref in pairs if rest == least]
+        if len(chosen) == 1 and (whole := whole_name(index, chosen[0])):
+            return whole
         if least == 0 or len(chosen) == 1:
             return tuple(chosen[:1])
         return tuple(chosen[:_LABELS_MAX])
     return key_columns(index, table)
+
+
+def whole_name(index: CatalogIndex, half: ColumnRef) -> tuple[ColumnRef, ...]:
+    """Return first and last name where a column is one of them and its table has the other; empty for any other column."""
+    halves: dict[str, ColumnRef] = {}
+    for number in range(len(index.table(half.table).columns)):
+        words = {word for name in index.entry_of_column(half.table, number).names for word in name}
+        for which, known in _HALVES:
+            if not words.isdisjoint(known):
+                halves.setdefault(which, ColumnRef(half.table, number))
+    return (halves["first"], halves["last"]) if len(halves) == 2 and half in halves.values() else ()
+
+
+_HALVES = (
+    ("first", frozenset({"first", "fname", "given", "forename", "firstname"})),
+    ("last", frozenset({"last", "lname", "sur", "surname", "family", "lastname"})),
+)
 
 
 def known_by(index: CatalogIndex, table: int, *, chinese: bool = False) -> tuple[ColumnRef, ...]:
