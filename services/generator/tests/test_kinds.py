@@ -81,6 +81,12 @@ def test_the_ways_to_read_a_vague_word_are_whole_questions():
     assert readings(word, "近期注册的客户", "zh")[1] == "最近30天注册的客户"
 
 
+def test_so_many_of_the_newest_are_exact() -> None:
+    for question in ("最近10个订单", "最近5位客户", "最近3张发票", "最近3个月的订单"):
+        assert undefined_words(question, ()) == ()
+    assert undefined_words("最近的订单", ()) != ()
+
+
 def test_what_the_catalog_calls_by_a_vague_word_is_exact():
     assert undefined_words("List the key accounts", {"key accounts"}) == ()
 

@@ -637,3 +637,12 @@ def test_a_part_that_the_cells_do_not_allow_is_left_out_and_reported():
     assert after.body.answer.outcome is Outcome.ANSWERED
     assert after.body.answer.rows == body.result.rows if body.result else ()
     assert reported == [("summary", "InvalidOperation")]
+
+
+def test_a_chinese_sentence_for_an_analyst_has_the_names_of_people_and_its_reading_the_databases() -> None:
+    sql = "SELECT cty, COUNT(*) AS n FROM cust_tbl GROUP BY cty"
+    body = answered({"cty": ColumnKind.TEXT, "n": ColumnKind.INTEGER}, ("Bern", 5), ("Lyon", 2), ("Oslo", 1))
+    answer = finish(body.model_copy(update={"sql": sql}), audience="analyst", language="zh").answer
+    assert "cust_tbl" not in answer.summary
+    assert answer.reading is not None
+    assert "cust_tbl" in answer.reading.text

@@ -158,7 +158,7 @@ class _Context:
         read_as = (
             self._or_none("reading", lambda: self._reading(self._draft_tree(), labelled)) if is_explained else None
         )
-        reported = self._summary(result, shape, spoken, tree, read_as) if is_reported else ""
+        reported = self._summary(result, shape, spoken, tree, self._spoken(read_as, labelled)) if is_reported else ""
         drawn = self._chart(shape, _first_sentence(read_as.text, self.texts) if read_as else "")
         doubtful = (
             (self._or_none("doubts", lambda: self._doubts(self._draft_tree(), result)) or ()) if is_reported else ()
@@ -391,14 +391,22 @@ class _Context:
             return ()
         return doubts(tree, self.catalog, self.whole or result, question=self.envelope.question)
 
-    def _reading(self, tree: exp.Expr | None, labels: tuple[str, ...]) -> Reading | None:
-        """Return how the question was read; of what definitions answered, in their words."""
+    def _spoken(self, read_as: Reading | None, labels: tuple[str, ...]) -> Reading | None:
+        """Return how the question was read as a sentence may say it: no name in English within a Chinese one."""
+        if self.is_business or read_as is None or self.texts.language == "en":
+            return read_as
+        return self._or_none("reading", lambda: self._reading(self._draft_tree(), labels, with_names=False))
+
+    def _reading(
+        self, tree: exp.Expr | None, labels: tuple[str, ...], *, with_names: bool | None = None
+    ) -> Reading | None:
+        """Return how the question was read; of what definitions answered, in their words. Analysts get names, unless it is said otherwise."""
         analysis = self.envelope.body.analysis
         read_as = reading(
             tree,
             self.catalog,
             self.texts,
-            with_names=not self.is_business,
+            with_names=not self.is_business if with_names is None else with_names,
             labels=labels,
             rows_max=self.envelope.options.rows_max,
         )
