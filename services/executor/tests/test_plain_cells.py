@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
+from io import BytesIO
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querybus_executor.workers.loop import plain_cell
+from querybus_executor.workers.loop import Statement, plain_cell, stream
 
 
 @pytest.mark.parametrize(
@@ -50,3 +52,11 @@ def test_sums_of_cents_are_cents() -> None:
     for _ in range(200):
         cents = [dice.randrange(1, 100_000) for _ in range(500)]
         assert plain_cell(sum(cent / 100 for cent in cents)) == sum(cents) / 100
+
+
+def test_a_small_answer_has_no_dust_either() -> None:
+    rows = [("app", 521663.76000000135), ("1.23456789 is a text", 0.1 + 0.2), ("half", 0.5), ("third", 1 / 3)]
+    Statement.begin(60)
+    sent = stream(lambda _: list(rows), {}, {"rows_max": 10, "bytes_max": 1_000, "first": 9}, BytesIO())
+    assert sent is not None
+    assert json.loads(sent[1]) == [["app", 521663.76], ["1.23456789 is a text", 0.3], ["half", 0.5], ["third", 1 / 3]]

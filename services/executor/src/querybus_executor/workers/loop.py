@@ -18,6 +18,7 @@ import contextlib
 import fcntl
 import json
 import math
+import re
 import resource
 import signal
 import struct
@@ -198,11 +199,17 @@ def _fitting(batch: Sequence[tuple[Any, ...]], bytes_max: int, cell: Callable[[o
     return len(batch)
 
 
+_LONG: Final = re.compile(rb"\d\.\d{7}")
+"""A number of so many digits behind its point may be a sum with dust. Also found in texts, which costs a look at the cells."""
+
+
 def _rows_json(rows: Sequence[tuple[Any, ...]], cell: Callable[[object], object]) -> bytes:
+    """Return rows as JSON; cells are looked at one by one only where JSON cannot carry them, or they have many digits."""
     try:
-        return _json(rows)
+        plain = _json(rows)
     except (TypeError, ValueError):
-        return _json([[cell(item) for item in row] for row in rows])
+        plain = b""
+    return plain if plain and _LONG.search(plain) is None else _json([[cell(item) for item in row] for row in rows])
 
 
 def _json(value: object) -> bytes:
