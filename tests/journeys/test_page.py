@@ -286,8 +286,11 @@ async def test_conversations_are_listed_searched_opened_again_and_deleted(stack:
         await expect(page.locator("article.card")).to_have_count(2)
         await page.locator(".threads button.main").click()
         await expect(page.locator("article.card")).to_have_count(0)
-        await ask(page, "How many mottos are there?")
         await page.locator(".threads input").fill("customers")
+        await ask(page, "How many mottos are there?")
+        # A new conversation makes the list anew, and what is searched for stays.
+        await expect(page.locator(".threads li", has_text="mottos")).to_have_count(1)
+        await expect(page.locator(".threads input")).to_have_value("customers")
         await expect(page.locator(".threads li:visible")).to_have_count(1)
         page.on("dialog", lambda dialog: asyncio.ensure_future(dialog.accept()))
         await page.locator(".threads li:visible .remove").click()

@@ -342,15 +342,18 @@ class QueryBusChat extends HTMLElement {
       drawer.querySelector("ul").append(...found.threads.map(item));
     } else {
       const list = h("ul", {}, found.threads.length ? found.threads.map(item) : h("li", { class: "quiet" }, texts.noThreads));
-      const filter = (event) => {
-        const wanted = event.target.value.toLowerCase();
+      // The list is made anew whenever an answer comes: what somebody is searching for meanwhile stays.
+      const before = drawer.querySelector("input[type=search]");
+      const isTyping = before !== null && this.shadowRoot.activeElement === before;
+      const box = h("input", { type: "search", placeholder: texts.searchThreads, "aria-label": texts.searchThreads });
+      box.value = before?.value ?? "";
+      box.oninput = () => {
+        const wanted = box.value.toLowerCase();
         for (const entry of list.children) entry.hidden = !entry.textContent.toLowerCase().includes(wanted);
       };
-      drawer.replaceChildren(
-        button(texts.newThread, async () => this.#newThread(), { class: "main" }),
-        h("input", { type: "search", placeholder: texts.searchThreads, "aria-label": texts.searchThreads, oninput: filter }),
-        list,
-      );
+      box.oninput();
+      drawer.replaceChildren(button(texts.newThread, async () => this.#newThread(), { class: "main" }), box, list);
+      if (isTyping) box.focus();
     }
     drawer.querySelector(".more")?.remove();
     if (found.next_cursor) drawer.append(button(texts.more, () => this.#listThreads(found.next_cursor), { class: "more" }));
