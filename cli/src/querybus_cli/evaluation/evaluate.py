@@ -203,7 +203,7 @@ class Counted:
 
 
 class NoThread(NoHistory):
-    """The history of a question that stands alone."""
+    """The history and the journal in one, of a question that is asked outside of any thread."""
 
     async def query_in_full(self, tenant: str, query: str, thread: str) -> tuple[Any, ...]:
         """Return none: nothing is ever confirmed here."""

@@ -46,8 +46,9 @@ def _absence(sketch: Sketch, place: int, anchor: int) -> None:
         column_place = sketch.after(place)
         column = sketch.column(column_place)
         missing = not sketch.asked[place] or sketch.nodes[place].text.lower() not in _COPULAR
-        # "Were not reimbursed": what has no day of it.
-        missing = missing or (column_place is not None and is_denied_deed(sketch, column_place, TEMPORAL))
+        if column is not None and column_place is not None and sketch.kind(column) in TEMPORAL:
+            # "Were not reimbursed": what has no day of it.
+            missing = missing or is_denied_deed(sketch, column_place)
         if column is not None and column.table == anchor and missing and column_place is not None:
             if sketch.taken[column_place] and all(where != column_place for where, _ in sketch.targets):
                 return

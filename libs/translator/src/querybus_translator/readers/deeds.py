@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
-from querybus.core.catalog import ColumnKind
 from querybus_translator.language.clauses import DAY_SIGNS
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.schema.labels import key_columns, labels
@@ -13,10 +10,10 @@ from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, F
 from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
 
 
-def is_denied_deed(sketch: Sketch, place: int, kinds: Collection[ColumnKind] = tuple(ColumnKind)) -> bool:
-    """ "Never ordered", "not reviewed": what did not happen is nothing to show. `kinds` are those of its column."""
-    word, column = sketch.nodes[place].text.lower(), sketch.column(place)
-    is_verb = word.endswith("ed") and " " not in word and column is not None and sketch.kind(column) in kinds
+def is_denied_deed(sketch: Sketch, place: int) -> bool:
+    """ "Never ordered", "not reviewed": what did not happen is nothing to show."""
+    word = sketch.nodes[place].text.lower()
+    is_verb = word.endswith("ed") and " " not in word and sketch.column(place) is not None
     return is_verb and not sketch.chinese and sketch.op(sketch.before(place)) is Op.NOT
 
 
