@@ -13,6 +13,7 @@ from typing import Final
 from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op
 from querybus_translator.language.names import is_han
+from querybus_translator.language.time.words import step_at
 from querybus_translator.schema.comparison import Candidate
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.phrases import Node, NodeKind
@@ -64,6 +65,7 @@ def resolve(nodes: Sequence[Node], index: CatalogIndex, near: frozenset[int] = f
     bonuses = {place: _bonuses(nodes, place, index) for place in places}
     siblings = {place: _siblings(nodes, place) for place in places}
     said = {place for place in places if _is_said_of_rows(nodes, place)}
+    done = {place for place in places if place not in said and _is_done_then(nodes, place, index)}
     order = sorted(places, key=lambda place: (_ambiguity(nodes[place]), place))
     beam = [_State(0.0, near, ())]
     for place in order:
@@ -71,6 +73,8 @@ def resolve(nodes: Sequence[Node], index: CatalogIndex, near: frozenset[int] = f
         for state in beam:
             for rank, candidate in enumerate(nodes[place].candidates):
                 if place in said and candidate.value is None and candidate.score < _NAMED_MIN:
+                    continue
+                if place in done and candidate.value is not None:
                     continue
                 score = candidate.score + bonuses[place][rank] - _distance_cost(state.tables, candidate.table, index)
                 if candidate.table not in mentioned:
@@ -106,6 +110,27 @@ def _is_said_of_rows(nodes: Sequence[Node], place: int) -> bool:
         link.value is not None and link.value.lower() == text and link.table in tables
         for link in nodes[place].candidates
     )
+
+
+def _is_done_then(nodes: Sequence[Node], place: int, index: CatalogIndex) -> bool:
+    """ "Tickets closed by month": the day on which they were closed, and not the state that is stored just so."""
+    following = nodes[place + 1] if place + 1 < len(nodes) else None
+    if (
+        following is None
+        or following.op not in (Op.BY, Op.EACH)
+        or step_at([n.text.lower() for n in nodes], place + 2) is None
+    ):
+        return False
+    links = nodes[place].candidates
+    days = {
+        link.table
+        for link in links
+        if link.value is None and link.column is not None and index.column(link.table, link.column).kind in _DATES
+    }
+    return any(link.value is not None and link.table in days for link in links)
+
+
+_DATES: Final = frozenset({ColumnKind.DATE, ColumnKind.DATETIME})
 
 
 def _in_roles(nodes: Sequence[Node], picks: dict[int, Candidate], index: CatalogIndex) -> dict[int, Candidate]:

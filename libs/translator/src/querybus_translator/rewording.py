@@ -28,6 +28,7 @@ _AVERAGE_NUMBER: Final = re.compile(
     r"\b(average|mean) number of (?=[A-Za-z]+ (?:per|for each|for every) )", re.IGNORECASE
 )
 _PEOPLE: Final = re.compile(r"\b(how many|number of|which|what) (?:people|persons)\b", re.IGNORECASE)
+_WORKING: Final = re.compile(r"\b(?:work|works|worked|working|employed)\b", re.IGNORECASE)
 _RATE_ZH: Final = re.compile(r"(?P<run>[\u4e00-\u9fff]{2,})率")
 _TOTAL_ZH: Final = re.compile(r"(?P<run>[\u4e00-\u9fff]{2,})总额")
 _DONE_ZH: Final = re.compile(r"已(?P<deed>[\u4e00-\u9fff]{2})")
@@ -47,10 +48,10 @@ def reworded(question: str, index: CatalogIndex) -> str:
 
 
 def _people(question: str, index: CatalogIndex) -> str:
-    """ "How many people work here?" is about the employees, where nobody else has a name of persons."""
-    if index.people_table is None:
-        return question
-    return _PEOPLE.sub(rf"\1 {spoken_name(index.table(index.people_table).name)}", question)
+    """ "How many people live here?" is about the only persons there are, "work here" about those who do."""
+    works = _WORKING.search(question) is not None and index.staff_table is not None
+    table = index.staff_table if works else index.people_table
+    return question if table is None else _PEOPLE.sub(rf"\1 {spoken_name(index.table(table).name)}", question)
 
 
 def _scores_in_chinese(question: str, index: CatalogIndex) -> str:

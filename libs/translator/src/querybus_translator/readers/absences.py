@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from querybus_translator.language.lexicon import Op
 from querybus_translator.language.stems import base_form, stem
+from querybus_translator.readers.amounts import is_number_of
 from querybus_translator.readers.deeds import is_denied_deed
 from querybus_translator.schema.joins import Edge
 from querybus_translator.schema.labels import key_columns, labels
@@ -54,7 +55,9 @@ def _absence(sketch: Sketch, place: int, anchor: int) -> None:
                 return
             sketch.targets = [target for target in sketch.targets if target[0] != column_place]
             sketch.take(place, column_place)
-            is_number = not sketch.index.column(column.table, column.column).nullable and sketch.is_numeric(column)
+            is_number = is_number_of(sketch.index, column.table, column.column) or (
+                not sketch.index.column(column.table, column.column).nullable and sketch.is_numeric(column)
+            )
             is_never_empty = is_number or sketch.is_flag(column)
             # "Without stock": a figure that is never empty is missing where it is nothing.
             _, no = sketch.flag_values(column) or (1, 0)
@@ -80,7 +83,9 @@ def _absence(sketch: Sketch, place: int, anchor: int) -> None:
         sketch.take(place, named)
         return
     if absent_from(sketch, place, anchor, table, inside):
-        sketch.take(place, named)
+        sketch.take(
+            place, named, *(other for other in range(place + 1, named or place) if is_denied_deed(sketch, other))
+        )
         _hide(sketch, place, end, anchor)
 
 
@@ -157,6 +162,11 @@ def _named_after(sketch: Sketch, place: int, end: int, anchor: int) -> int | Non
             other += 1
             continue
         node = sketch.nodes[other]
+        deed = sketch.column(other) if is_denied_deed(sketch, other) else None
+        if deed is not None and sketch.table(sketch.after(other)) == deed.table:
+            # "Never opened a ticket": the verb is one of the tickets that there are not.
+            other += 1
+            continue
         if node.op in {Op.AND, Op.BUT, Op.OR, Op.SHOW} or sketch.pick(other) is not None:
             if sketch.pick(other) is not None and sketch.value(other) is None and sketch.taken[other]:
                 return None

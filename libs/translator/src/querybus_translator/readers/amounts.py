@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from querybus.core.catalog import ColumnKind
+from querybus.text.readable_name import spoken_name
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.stems import base_form
 from querybus_translator.schema.index import CatalogIndex
@@ -59,8 +60,7 @@ _SUMMED_ROWS = MONEY_ROWS | {"sale", "purchase", "transfer"}
 
 def answers_amount(sketch: Sketch, measure: Measure) -> bool:
     """Return whether a figure may answer "how much": an amount of money or a sum, and no number of people."""
-    said = " ".join(node.text.lower() for node in sketch.nodes)
-    if not any(words in said for words in _MONEY_ASKS) or measure.aggregate is not None or measure.column is None:
+    if not asks_money(sketch) or measure.aggregate is not None or measure.column is None:
         return is_figure(sketch, measure)
     names = sketch.index.entry_of_column(measure.column.table, measure.column.column).names
     words = {word for name in names for word in name}
@@ -78,10 +78,15 @@ def asks_amount(sketch: Sketch) -> bool:
     return any(words in said for words in _AMOUNTS)
 
 
+def asks_money(sketch: Sketch) -> bool:
+    """Return whether the question asks how much."""
+    said = " ".join(node.text.lower() for node in sketch.nodes)
+    return any(words in said for words in _MONEY_ASKS)
+
+
 def sum_of_each(sketch: Sketch) -> bool:
     """ "How much did each insurer pay": the one figure beside it that adds up, for each. False where there is not one."""
-    said = " ".join(node.text.lower() for node in sketch.nodes)
-    if len(sketch.targets) != 1 or not any(words in said for words in _MONEY_ASKS):
+    if len(sketch.targets) != 1 or not asks_money(sketch):
         return False
     place, measure = sketch.targets[0]
     before = sketch.before(place)
@@ -128,8 +133,23 @@ def is_additive(index: CatalogIndex, table: int, column: int) -> bool:
     heads = {name[-1] for name in index.entry_of_column(table, column).names}
     if not heads.isdisjoint(words.additive):
         return True
+    if "count" in heads and not index.is_key(table, column):
+        return True
     is_event = any(item.kind in TEMPORAL for item in index.table(table).columns)
-    return is_event and bool(index.table(table).foreign_keys) and not heads.isdisjoint(words.additive_in_events)
+    if not is_event or not index.table(table).foreign_keys:
+        return False
+    return not heads.isdisjoint(words.additive_in_events) or is_number_of(index, table, column)
+
+
+def is_number_of(index: CatalogIndex, table: int, column: int) -> bool:
+    """Return whether a column says how many: seats, nights, adults. Stars and points of a scale are none."""
+    named = index.column(table, column)
+    head = spoken_name(named.name).rpartition(" ")[2].lower()
+    is_several = base_form(head) != head and not head.endswith(("ss", "us", "is")) and head not in _SCALES
+    return named.kind is ColumnKind.INTEGER and is_several and not index.is_key(table, column)
+
+
+_SCALES = frozenset({"stars", "years", "degrees", "percents", "levels", "ranks", "grades"})
 
 
 def has_few_values(sketch: Sketch, column: ColumnRef) -> bool:

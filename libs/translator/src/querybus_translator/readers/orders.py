@@ -13,8 +13,10 @@ from querybus_translator.language.stems import base_form
 from querybus_translator.language.time.words import Unit, step_at
 from querybus_translator.readers.absences import is_many
 from querybus_translator.readers.amounts import figure_of_rows, has_few_values, is_additive
-from querybus_translator.readers.deeds import is_agent
-from querybus_translator.readers.kinds import beside_their_count
+from querybus_translator.readers.deeds import is_agent, take_deed
+from querybus_translator.readers.kinds import beside_their_count, rows_of_kind
+from querybus_translator.readers.shares import flagged
+from querybus_translator.schema.labels import labels
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Measure, Ordering
 from querybus_translator.writing.sketch import TEMPORAL, Sketch
@@ -221,13 +223,15 @@ def read_groups(sketch: Sketch) -> None:
     """Read what rows are grouped by."""
     has_figure = any(sketch.op(place) in _MAKES_FIGURE or sketch.says_sum(place) for place in range(len(sketch.nodes)))
     # A follow-up groups what was asked before.
-    has_figure = bool(sketch.context) or has_figure or _counts_by(sketch)
+    _done_by_some(sketch)
+    has_figure = bool(sketch.context or sketch.targets) or has_figure or _counts_by(sketch)
     _asked_when(sketch)
     _listed_by_count(sketch)
     beside_their_count(sketch)
     for place in sketch.free_places(Op.EACH):
         named = sketch.after(place, over=(Op.DISTINCT, Op.SHOW))
         if not has_figure and not _adds_up(sketch, place):
+            _shown_beside(sketch, place, named)
             # "The latest visit of each animal" is one of many, which is not written here: it is left, and asked about.
             if not (sketch.rankings and sketch.pick(named) is not None and named == place + 1):
                 sketch.take(place)
@@ -364,11 +368,17 @@ def _counts_by(sketch: Sketch) -> bool:
             for other in range(len(sketch.nodes))
             if sketch.table(other) not in (None, grouped) and sketch.is_free(other) and other != named
         ]
+        of_value = None if counted else _rows_of_value(sketch, place)
+        if of_value not in (None, grouped):
+            counted = [_spoken_before(sketch, place) or 0]
         if not counted or (grouped is None and column is None and not by_time) or is_agent(sketch, place, named):
             continue
         listed = _listed_behind(sketch, named)
         if any(
-            sketch.column(other) not in (None, column) and sketch.is_free(other) and other != listed
+            sketch.column(other) not in (None, column)
+            and sketch.is_free(other)
+            and other != listed
+            and not (by_time and _is_done_on(sketch, other))
             for other in range(len(sketch.nodes))
         ):
             continue
@@ -380,8 +390,10 @@ def _counts_by(sketch: Sketch) -> bool:
         ):
             continue
         at = counted[-1] if sketch.chinese else counted[0]
-        sketch.targets.append((at, figure_of_rows(sketch, at)))
-        sketch.anchor = sketch.table(at) if sketch.anchor is None else sketch.anchor
+        rows = of_value if of_value is not None else sketch.table(at)
+        figure = figure_of_rows(sketch, at) if of_value is None else Measure(aggregate=Aggregate.COUNT, table=rows)
+        sketch.targets.append((at, figure))
+        sketch.anchor = rows if sketch.anchor is None else sketch.anchor
         sketch.doubts += 0.03
         return True
     return False
@@ -398,15 +410,55 @@ _PER = frozenset({"per", "for each", "for every", "each", "every", "in each", "o
 _COUNTING = frozenset({"统计", "汇总", "分布"})
 
 
-def _follows_rows(sketch: Sketch, place: int) -> bool:
-    """Whether rows stand right before, with nothing but a period between, and one thing by which they are behind."""
+def _spoken_before(sketch: Sketch, place: int) -> int | None:
+    """Return what stands right before, over a period, what was done on a day and by whom: "tickets opened per month"."""
     other = sketch.before(place)
-    while other is not None and sketch.nodes[other].kind is NodeKind.PERIOD:
+    while other is not None and (
+        sketch.nodes[other].kind is NodeKind.PERIOD
+        or _is_done_on(sketch, other)
+        or (sketch.taken[other] and Op.BY in (sketch.op(other), sketch.op(sketch.before(other))))
+    ):
         other = sketch.before(other)
+    return other
+
+
+def _done_by_some(sketch: Sketch) -> None:
+    """ "Sent by customers": by those of whom a flag says it."""
+    for place in sketch.free_places(Op.BY):
+        named = sketch.after(place)
+        column = sketch.column(named)
+        if column is not None and named is not None and sketch.is_flag(column) and _is_done(sketch, place):
+            sketch.take(place)
+            flagged(sketch, named, column)
+
+
+def _is_done(sketch: Sketch, place: int) -> bool:
+    """Whether a participle stands right before: "sent by"."""
+    word = sketch.nodes[place - 1].text.lower().split()[-1] if place else ""
+    return word.endswith("ed") or word in lexicon().verbs
+
+
+def _is_done_on(sketch: Sketch, place: int) -> bool:
+    """Whether a participle stands for the column that says when: "opened"."""
+    column = sketch.column(place)
+    is_said = _is_done(sketch, place + 1)
+    behind_rows = column is not None and sketch.table(sketch.before(place)) is not None
+    return is_said and behind_rows and column is not None and sketch.kind(column) in TEMPORAL
+
+
+def _rows_of_value(sketch: Sketch, place: int) -> int | None:
+    """ "No-shows per hotel": where only a value is named, its rows are counted."""
+    value = sketch.value(_spoken_before(sketch, place))
+    return None if value is None else rows_of_kind(sketch, value)
+
+
+def _follows_rows(sketch: Sketch, place: int) -> bool:
+    """Whether rows stand right before, and one thing by which they are behind."""
+    other = _spoken_before(sketch, place)
     named = sketch.after(place)
     word = sketch.nodes[place + 1].text.lower().split()[-1] if place + 1 < len(sketch.nodes) else ""
     return (
-        sketch.table(other) is not None
+        (sketch.table(other) is not None or sketch.value(other) is not None)
         and (sketch.pick(named) is None or sketch.value(named) is None)
         and base_form(word) == word
     )
@@ -436,7 +488,31 @@ def _adds_up(sketch: Sketch, place: int) -> bool:
             sketch.take(other)
             sketch.targets.append((other, Measure(column, Aggregate.SUM)))
             return True
+        if _is_averaged(sketch, place, other, by):
+            sketch.take(other)
+            sketch.targets.append((other, Measure(column, Aggregate.AVERAGE)))
+            sketch.doubts += 0.05
+            return True
     return False
+
+
+def _shown_beside(sketch: Sketch, place: int, named: int | None) -> None:
+    """ "Monthly fee per plan", where each plan has one: beside the figure stands whose it is."""
+    table, figure = sketch.table(named), sketch.column(_spoken_before(sketch, place))
+    if sketch.nodes[place].text.lower() == "per" and named is not None and figure is not None and figure.table == table:
+        shown = labels(sketch.index, figure.table, chinese=sketch.chinese)
+        sketch.targets += [(-1, Measure(label)) for label in shown if label != figure]
+
+
+def _is_averaged(sketch: Sketch, place: int, figure: int, by: ColumnRef | None) -> bool:
+    """ "Satisfaction per agent", "price by type": where nothing is listed, a figure that does not add up has its average for each."""
+    column = sketch.column(figure)
+    is_bare = figure == _spoken_before(sketch, place) and not any(node.op is Op.SHOW for node in sketch.nodes)
+    is_kind = by is None or bool(sketch.index.column(by.table, by.column).values)
+    is_plain = sketch.nodes[place].text.lower() in {"per", "by"} and not sketch.orderings and not sketch.rankings
+    if column is None or sketch.is_key(column) or sketch.is_flag(column):
+        return False
+    return is_bare and is_kind and is_plain
 
 
 def _by_time(sketch: Sketch, place: int) -> bool:
@@ -453,6 +529,12 @@ def _by_time(sketch: Sketch, place: int) -> bool:
     if column is None and not columns:
         return False
     chosen = column or next((done for done in sketch.done.values() if done in columns), None) or columns[0]
+    deed = sketch.before(place)
+    done_on = sketch.column(deed) if deed is not None and _is_done_on(sketch, deed) else None
+    if column is None and done_on is not None and sketch.is_free(deed) and _is_cut(sketch, done_on, unit):
+        # "Tickets closed by month": the month in which they were closed.
+        chosen = done_on
+        take_deed(sketch, deed, done_on)
     for taken in range(place, other):
         sketch.take(taken)
     sketch.groups.append((place, replace(chosen, part=unit)))

@@ -11,6 +11,7 @@ from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import ADJECTIVES, Concept, Op, lexicon
 from querybus_translator.language.stems import base_form
 from querybus_translator.readers.kinds import rows_of_kind
+from querybus_translator.readers.payments import amount_of_verb, only_done
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Measure, Ordering
 from querybus_translator.writing.sketch import TEMPORAL, Ranking, Sketch
@@ -214,6 +215,13 @@ def _most(sketch: Sketch, place: int) -> None:
         return
     sketch.take(place)
     before = sketch.before(place)
+    spent, pick = amount_of_verb(sketch, place - 1 if place else None), sketch.pick(before)
+    if spent is not None and (pick is None or pick.score < _SAID_MIN):
+        # "Which guest spent the most", though a salary is paid as well.
+        sketch.take(before)
+        only_done(sketch, place, *spent)
+        sketch.rankings.append(Ranking(place, Measure(spent[0], Aggregate.SUM), descending, count))
+        return
     costing = sketch.column(before) or sketch.figure_of_verb(before)
     if costing is not None and not sketch.chinese and sketch.is_free(before) and sketch.is_numeric(costing):
         # "Which product costs the most": the verb names the figure.
@@ -368,8 +376,10 @@ def _by_figure_before(sketch: Sketch, place: int, descending: bool, count: int, 
 
 
 def _is_said_of(sketch: Sketch, previous: int | None, place: int) -> bool:
-    """ "Whose price is the highest": only a form of "to be" stands between the column and the superlative."""
+    """ "Whose price is the highest", "is rated best": the column stands right before, or a form of "to be" between."""
     between = sketch.nodes[(previous or 0) + 1 : place]
+    if previous is not None and not between and sketch.nodes[previous].text.lower().endswith("ed"):
+        return True
     words = {node.text.lower() for node in between}
     return bool(words & {"is", "are", "was", "were"}) and not words & {"of", "in", "for"}
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from querybus_translator.language.clauses import negation_before
 from querybus_translator.language.lexicon import Op
-from querybus_translator.readers.amounts import adds_up
+from querybus_translator.readers.amounts import adds_up, is_number_of
 from querybus_translator.schema.labels import key_columns
 from querybus_translator.schema.phrases import Node, NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Literal, Measure, Operator
@@ -101,7 +101,18 @@ def _rows_of_one(sketch: Sketch) -> None:
 _ONE: Final = frozenset({"a", "an", "one", "一个", "一位"})
 
 
-def states_flag(sketch: Sketch, place: int, column: ColumnRef) -> bool:
+def holds(sketch: Sketch, place: int, column: ColumnRef) -> bool:
+    """Read a flag, or things that rows have or have not, as what holds of them. Return whether a word said so."""
+    if _states_flag(sketch, place, column) or _names_flag(sketch, place, column) or _gets_flag(sketch, place, column):
+        flagged(sketch, place, column)
+        return True
+    if _bears_some(sketch, place, column):
+        _take_some(sketch, place, column)
+        return True
+    return False
+
+
+def _states_flag(sketch: Sketch, place: int, column: ColumnRef) -> bool:
     """ "How many visits were emergencies?": what is counted is said to be so."""
     counts = [measure for _, measure in sketch.targets if measure.aggregate in {Aggregate.COUNT, Aggregate.SHARE}]
     before = place - 1
@@ -122,7 +133,7 @@ def _said(sketch: Sketch) -> list[Node]:
     return nodes
 
 
-def names_flag(sketch: Sketch, place: int, column: ColumnRef) -> bool:
+def _names_flag(sketch: Sketch, place: int, column: ColumnRef) -> bool:
     """ "VIP guests", "flats with a balcony": a flag beside the rows that it speaks of is what holds of them."""
     if not sketch.is_flag(column):
         return False
@@ -175,6 +186,21 @@ def flagged(sketch: Sketch, place: int, column: ColumnRef) -> None:
     sketch.conditions.append(Placed(place, flag))
 
 
+def _bears_some(sketch: Sketch, place: int, column: ColumnRef) -> bool:
+    """ "Bookings with children", "without adults": of what is counted there is one at least, or none."""
+    before = sketch.nodes[place - 1].text.lower() if place else ""
+    has_figure = any(sketch.number(other) is not None for other in (sketch.before(place), sketch.after(place)))
+    return before in _BEARING and not has_figure and is_number_of(sketch.index, column.table, column.column)
+
+
+def _take_some(sketch: Sketch, place: int, column: ColumnRef) -> None:
+    """Read what rows bear as more than none, behind a negation as none."""
+    denied = negation_before(sketch, place)
+    sketch.take(place, denied)
+    operator = Operator.GREATER if denied is None else Operator.EQUAL
+    sketch.conditions.append(Placed(place, Comparison(Measure(column), operator, Literal(0))))
+
+
 def wants_total(sketch: Sketch, place: int) -> bool:
     """Return whether what is counted at a place is to be added up instead: a total, or a figure of each group."""
     before = " ".join(node.text.lower() for node in sketch.nodes[max(0, place - 2) : place])
@@ -189,7 +215,7 @@ _TOTALS: Final = frozenset({"总数", "总数量"})
 """乘客总数 of a column that holds how many there are."""
 
 
-def gets_flag(sketch: Sketch, place: int, column: ColumnRef) -> bool:
+def _gets_flag(sketch: Sketch, place: int, column: ColumnRef) -> bool:
     """ "How many members get the newsletter", "passed Excel": whoever counts rows does not ask what the flag says."""
     counts = [
         measure for _, measure in sketch.targets if measure.aggregate is Aggregate.COUNT and measure.column is None

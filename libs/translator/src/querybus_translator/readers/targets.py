@@ -24,12 +24,10 @@ from querybus_translator.readers.deeds import is_deed, is_denied_deed, take_deed
 from querybus_translator.readers.kinds import rows_of_kind
 from querybus_translator.readers.shares import (
     flagged,
-    gets_flag,
+    holds,
     is_rate,
-    names_flag,
     read_rates,
     read_shares,
-    states_flag,
     wants_total,
 )
 from querybus_translator.schema.labels import labels
@@ -67,10 +65,7 @@ def read_targets(sketch: Sketch) -> None:
         if column is None or not sketch.is_free(place):
             continue
         pick = sketch.pick(place)
-        if states_flag(sketch, place, column) or names_flag(sketch, place, column) or gets_flag(sketch, place, column):
-            flagged(sketch, place, column)
-            continue
-        if is_denied_deed(sketch, place):
+        if holds(sketch, place, column) or is_denied_deed(sketch, place):
             continue
         if is_unit_of_figure(sketch, place, column):
             sketch.take(place)

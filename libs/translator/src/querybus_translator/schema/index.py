@@ -66,6 +66,7 @@ class StoredValue:
 
 
 _WHETHER: Final = "是否"
+_STAFF: Final = frozenset({"staff", "employee", "worker", "personnel", "crew"})
 _NAMES_OF_PEOPLE: Final = frozenset(
     {("full", "name"), ("first", "name"), ("last", "name"), ("fname",), ("lname",), ("surname",)}
 )
@@ -231,6 +232,16 @@ class CatalogIndex:
             number
             for number, table in enumerate(self.catalog.tables)
             if any(tuple(name_words(column.name)) in _NAMES_OF_PEOPLE for column in table.columns)
+        ]
+        return tables[0] if len(tables) == 1 else None
+
+    @cached_property
+    def staff_table(self) -> int | None:
+        """Those who work here: the only table that is called so."""
+        tables = [
+            number
+            for number, table in enumerate(self.catalog.tables)
+            if name_words(table.name)[-1:] and name_words(table.name)[-1] in _STAFF
         ]
         return tables[0] if len(tables) == 1 else None
 

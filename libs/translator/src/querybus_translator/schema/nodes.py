@@ -279,6 +279,9 @@ def _meant(
     if end - start == 1 and _asks_for_figure(tokens, start):
         # "Average age" asks for an average, though some column is called "average".
         candidates = []
+    if end - start > 2 and tokens[start].norm.endswith("ed") and tokens[start + 1].norm in {"a", "an"}:
+        # "Opened a ticket" is done, and no name of a column.
+        candidates = [link for link in candidates if link.column is None]
     if end - start > 1 and tokens[start + 1].norm == "of" and _counts(tokens[start]):
         # "Number of orders" counts the orders; their "order number" is a key.
         candidates = [
@@ -287,10 +290,14 @@ def _meant(
             if candidate.column is None or not index.is_key(candidate.table, candidate.column)
         ]
     if end - start == 1 and start + 1 < len(tokens) and tokens[start + 1].norm == "of" and _counts(token):
+        # "The number of bookings" is no number of a room.
+        counted = _schema([item.base for item in tokens[start + 2 : start + 3]], index, bounded=False)
+        rows = {link.table for link in counted if link.column is None and link.score >= _EXACT_SCORE}
         candidates = [
             candidate
             for candidate in candidates
-            if candidate.column is None or not index.is_key(candidate.table, candidate.column)
+            if candidate.column is None
+            or not (index.is_key(candidate.table, candidate.column) or (rows and candidate.table not in rows))
         ]
     if end - start == 1 and start and tokens[start - 1].norm in _TIME_LEADS and unit_of(token.norm) is not None:
         # "By month" cuts time, unless a column is called exactly so.

@@ -17,6 +17,7 @@ from querybus_translator.readers.conditions import read_conditions
 from querybus_translator.readers.deeds import doers
 from querybus_translator.readers.kinds import listed_kind, read_kinds
 from querybus_translator.readers.orders import read_groups, read_orders
+from querybus_translator.readers.payments import read_payments
 from querybus_translator.readers.rankings import read_rankings
 from querybus_translator.readers.targets import read_targets
 from querybus_translator.readers.time.compared import read_compared_periods
@@ -47,6 +48,7 @@ def assemble(sketch: Sketch) -> Form | None:
     read_kinds(sketch)
     read_durations(sketch)
     read_rankings(sketch)
+    read_payments(sketch)
     read_conditions(sketch)
     read_orders(sketch)
     read_groups(sketch)
@@ -147,7 +149,8 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
     plain = [target for target in targets if target.aggregate is None and target.column is not None]
     sketch.doubts += 1.0 if figures and not plain and not group and wants_lines(sketch, order) else 0.0
     if (figures or counts_rows) and plain and not group:
-        group = _implied_group(sketch, anchor, plain, grows=bool(counts_rows))
+        ranked = {ordering.by.home for ordering in order if ordering.by.home is not None}
+        group = _implied_group(sketch, anchor, plain, ranked, grows=bool(counts_rows))
     elif group:
         group += [item.column for item in plain if item.column is not None and item.column not in group]
     order = order_of_groups(sketch, order, group, figures)
@@ -391,11 +394,13 @@ def _group_of(sketch: Sketch, group: ColumnRef | int, *, has_columns: bool) -> t
     return [*key, *(name for name in named if name not in key)], named
 
 
-def _implied_group(sketch: Sketch, anchor: int, plain: list[Measure], *, grows: bool) -> list[ColumnRef]:
+def _implied_group(
+    sketch: Sketch, anchor: int, plain: list[Measure], ranked: set[int], *, grows: bool
+) -> list[ColumnRef]:
     columns = [item.column for item in plain if item.column is not None]
     tables = {column.table for column in columns}
     key = key_columns(sketch.index, columns[0].table)
-    others = set(sketch.mentioned_tables()) - tables
+    others = (ranked | set(sketch.mentioned_tables())) - tables
     if len(tables) == 1 and (others or grows) and key and (columns[0].table == anchor) and others:
         return columns if _is_shared(sketch, anchor, columns) else [*key, *columns]
     return columns

@@ -297,7 +297,8 @@ class Sketch:
         """Return the tables whose time a bare period may mean: the nearest, the mentioned, then what these refer to."""
         mentioned = self.mentioned_tables()
         nearest = self.nearest_table(place)
-        first = [table for table in (nearest, *mentioned) if table is not None]
+        done = (column.table for column in self.done.values())
+        first = [table for table in (*done, nearest, *mentioned) if table is not None]
         referred = [
             edge.target
             for table in first

@@ -1,0 +1,95 @@
+"""What verbs of money are about: "how much did Acorn pay", "which guest spent the most" — the one amount that is called after them.
+
+Limits: where several amounts may be meant none is, and the question is asked back.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from querybus_translator.language.lexicon import Op
+from querybus_translator.language.stems import base_form, stem
+from querybus_translator.readers.amounts import asks_money, is_additive
+from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Measure, Operator
+from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
+
+TABLES_SEARCHED_MAX: Final = 60
+_PAID: Final = ("pay", "paid", "payment")
+_VERBS: Final = {
+    "pay": (_PAID,),
+    "paid": (_PAID,),
+    "spend": (("spend", "spent", "expense", "expenditure"), _PAID),
+    "spent": (("spend", "spent", "expense", "expenditure"), _PAID),
+    "donate": (("donate", "donation"),),
+    "invest": (("invest", "investment"),),
+    "owe": (("owe", "owed", "debt"),),
+    "refund": (("refund",),),
+}
+_MONEY: Final = frozenset(
+    {
+        "amount", "total", "revenue", "sale", "fee", "payment", "refund", "income", "expense", "expenditure", "spending", "tax",
+        "donation", "cost", "spend", "sum", "turnover",
+    }
+)  # fmt: skip
+
+_FIGURES: Final = frozenset(
+    {Op.COUNT, Op.COUNT_KINDS, Op.SUM, Op.AVERAGE, Op.MAXIMUM, Op.MINIMUM, Op.HIGHEST, Op.LOWEST, Op.SHARE}
+)
+
+
+def amount_of_verb(sketch: Sketch, place: int | None) -> tuple[ColumnRef, ColumnRef | None] | None:
+    """Return the amount that a verb at a place is about, and the day that says whether it was; None where there is no one such."""
+    verb = "" if place is None or sketch.chinese else sketch.nodes[place].text.lower()
+    tables = sketch.index.catalog.tables
+    if len(tables) > TABLES_SEARCHED_MAX:
+        return None
+    for roots in _VERBS.get(verb) or _VERBS.get(base_form(verb)) or _VERBS.get(verb.removesuffix("d")) or ():
+        called = {stem(root) for root in roots}
+        found: list[tuple[ColumnRef, ColumnRef | None]] = []
+        for table in range(len(tables)):
+            columns = [ColumnRef(table, number) for number in range(len(tables[table].columns))]
+            days = [
+                column for column in columns if sketch.kind(column) in TEMPORAL and _is_called(sketch, column, called)
+            ]
+            if days or called & {stem(word) for word in sketch.index.table_words[table]}:
+                amounts = [column for column in columns if sketch.is_numeric(column) and _is_money(sketch, column)]
+                found += [(amount, days[0] if days else None) for amount in amounts]
+        if found:
+            return found[0] if len(found) == 1 else None
+    return None
+
+
+def read_payments(sketch: Sketch) -> None:
+    """ "How much was paid in cash", "how much did each guest spend": the sum of what the verb is about, where no figure is named."""
+    if not asks_money(sketch) or any(node.op in _FIGURES for node in sketch.nodes):
+        return
+    for place in range(len(sketch.nodes)):
+        found = amount_of_verb(sketch, place)
+        if found is None:
+            continue
+        named = (sketch.column(other) for other in range(len(sketch.nodes)) if other != place)
+        if any(column is not None and sketch.is_numeric(column) and not sketch.is_key(column) for column in named):
+            return
+        sketch.take(place)
+        sketch.targets.append((place, Measure(found[0], Aggregate.SUM)))
+        only_done(sketch, place, *found)
+        return
+
+
+def only_done(sketch: Sketch, place: int, amount: ColumnRef, day: ColumnRef | None) -> None:
+    """ "Paid" are rows that have the day of it, where not all have; a period is one of those days."""
+    days = sketch.time_columns(amount.table) if day is None else [day]
+    if days:
+        sketch.done[place] = days[0]
+    if day is not None and sketch.index.column(day.table, day.column).nullable:
+        sketch.conditions.append(Placed(place, Comparison(Measure(day), Operator.NOT_NULL)))
+
+
+def _is_called(sketch: Sketch, column: ColumnRef, called: set[str]) -> bool:
+    names = sketch.index.entry_of_column(column.table, column.column).names
+    return any(stem(word) in called for name in names for word in name)
+
+
+def _is_money(sketch: Sketch, column: ColumnRef) -> bool:
+    names = sketch.index.entry_of_column(column.table, column.column).names
+    return is_additive(sketch.index, column.table, column.column) and any(name[-1] in _MONEY for name in names if name)
