@@ -28,6 +28,7 @@ _AVERAGE_NUMBER: Final = re.compile(
     r"\b(average|mean) number of (?=[A-Za-z]+ (?:per|for each|for every) )", re.IGNORECASE
 )
 _PEOPLE: Final = re.compile(r"\b(how many|number of|which|what) (?:people|persons)\b", re.IGNORECASE)
+_CUSTOMERS: Final = re.compile(r"\b(?:members|customers|clients|users|visitors|subscribers)\b", re.IGNORECASE)
 _WORKING: Final = re.compile(r"\b(?:work|works|worked|working|employed)\b", re.IGNORECASE)
 _RATE_ZH: Final = re.compile(r"(?P<run>[\u4e00-\u9fff]{2,})率")
 _TOTAL_ZH: Final = re.compile(r"(?P<run>[\u4e00-\u9fff]{2,})总额")
@@ -51,7 +52,17 @@ def _people(question: str, index: CatalogIndex) -> str:
     """ "How many people live here?" is about the only persons there are, "work here" about those who do."""
     works = _WORKING.search(question) is not None and index.staff_table is not None
     table = index.staff_table if works else index.people_table
-    return question if table is None else _PEOPLE.sub(rf"\1 {spoken_name(index.table(table).name)}", question)
+    if table is None:
+        return question
+    called = spoken_name(index.table(table).name)
+    question = _PEOPLE.sub(rf"\1 {called}", question)
+    # "Members" of a database that has guests and nobody else.
+    is_known = works or table == index.staff_table
+    return question if is_known else _CUSTOMERS.sub(lambda found: _called(found[0], called, index), question)
+
+
+def _called(word: str, called: str, index: CatalogIndex) -> str:
+    return word if index.similar(base_form(word.lower())) else called
 
 
 def _scores_in_chinese(question: str, index: CatalogIndex) -> str:

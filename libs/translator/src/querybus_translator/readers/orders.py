@@ -499,9 +499,14 @@ def _adds_up(sketch: Sketch, place: int) -> bool:
 def _shown_beside(sketch: Sketch, place: int, named: int | None) -> None:
     """ "Monthly fee per plan", where each plan has one: beside the figure stands whose it is."""
     table, figure = sketch.table(named), sketch.column(_spoken_before(sketch, place))
-    if sketch.nodes[place].text.lower() == "per" and named is not None and figure is not None and figure.table == table:
+    if sketch.nodes[place].text.lower() != "per":
+        return
+    if figure is not None and figure.table == table:
         shown = labels(sketch.index, figure.table, chinese=sketch.chinese)
         sketch.targets += [(-1, Measure(label)) for label in shown if label != figure]
+    else:
+        # Whatever is meant, it is something of each.
+        sketch.doubts += 1.0
 
 
 def _is_averaged(sketch: Sketch, place: int, figure: int, by: ColumnRef | None) -> bool:

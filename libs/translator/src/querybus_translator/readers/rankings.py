@@ -353,6 +353,8 @@ def _by_concept(
     ):
         sketch.take(place)
         sketch.limit = count
+        # "Top 5 by ...": what ranks them is said, and not read.
+        sketch.doubts += 1.0 if any(node.op is Op.BY for node in sketch.nodes[place:]) else 0.0
 
 
 def _by_figure_before(sketch: Sketch, place: int, descending: bool, count: int, *, is_counted: bool) -> bool:

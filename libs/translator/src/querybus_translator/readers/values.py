@@ -18,9 +18,11 @@ from querybus_translator.language.clauses import (
     time_column,
 )
 from querybus_translator.language.lexicon import Op
+from querybus_translator.language.stems import base_form
 from querybus_translator.language.time.periods import whole_year
 from querybus_translator.readers.time.periods import within
 from querybus_translator.schema.labels import whole_name
+from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import ColumnRef, Comparison, Literal, Measure, Operator
 from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
 
@@ -37,6 +39,9 @@ def read_value(sketch: Sketch, place: int) -> None:
             sketch.take(beside)
             take_joining(sketch, beside, place)
             break
+    if _are_persons(sketch, place + 1, column.table):
+        # "Gold members" of a table of guests.
+        sketch.take(place + 1)
     first = sketch.before(place, over=(Op.NAMED, Op.EQUAL))
     negation = negation_before(sketch, place)
     if negation is None and first is not None and sketch.taken[first]:
@@ -62,6 +67,18 @@ def _in_role(sketch: Sketch, place: int, table: int) -> int:
             sketch.take(beside)
             return pick.table
     return table
+
+
+def _are_persons(sketch: Sketch, place: int, table: int) -> bool:
+    """Whether a word that the catalog does not have is a general one for the persons of a table."""
+    node = sketch.nodes[place] if place < len(sketch.nodes) else None
+    is_person = node is not None and node.kind is NodeKind.WORD and base_form(node.text.lower()) in _PERSONS
+    return is_person and (
+        table == sketch.index.people_table or any(item.person_name for item in sketch.index.table(table).columns)
+    )
+
+
+_PERSONS: Final = frozenset({"member", "customer", "client", "user", "person", "people", "guest", "visitor", "subscriber"})
 
 
 def _is_kind_of(sketch: Sketch, place: int, beside: int | None, column: ColumnRef) -> bool:

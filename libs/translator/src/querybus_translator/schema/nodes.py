@@ -375,7 +375,13 @@ def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Spa
             candidate.column is None and candidate.score >= whole for candidate in candidates[:3]
         )
         least = best - (_BELOW_EXACT_MAX if exact else _BELOW_BEST_MAX)
-        kept = tuple(candidate for candidate in candidates if candidate.score >= least)[:CANDIDATES_MAX]
+        # "Rating" beside a column of that name is no other word for its table of reviews.
+        named = {link.table for link in candidates if link.column is not None and link.score >= _EXACT_SCORE}
+        kept = tuple(
+            link
+            for link in candidates
+            if link.score >= least and (link.table not in named or link.score >= _LIGHT_SCORE_MIN)
+        )[:CANDIDATES_MAX]
         content = sum(
             1
             for token in tokens[start:end]
