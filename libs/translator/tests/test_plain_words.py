@@ -101,7 +101,7 @@ def _ship() -> Catalog:
         ("Which month had the most bookings?", [("2025-07",)]),
         ("Which cabin types cost more than 100 per night?", [("suite",)]),
         ("How many single cabins are there?", [(1,)]),
-        ("the newest guests", [("Bob",)]),
+        ("the newest guest", [("Bob",)]),
         ("How many bookings are insured?", [(1,)]),
         ("How many bookings were not insured?", [(3,)]),
         ("share of insured bookings", [(25.0,)]),

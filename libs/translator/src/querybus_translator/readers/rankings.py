@@ -215,10 +215,11 @@ def _most(sketch: Sketch, place: int) -> None:
         return
     sketch.take(place)
     before = sketch.before(place)
-    spent, pick = amount_of_verb(sketch, place - 1 if place else None), sketch.pick(before)
+    verb = place - 1 if place else None
+    spent, pick = amount_of_verb(sketch, verb), sketch.pick(verb)
     if spent is not None and (pick is None or pick.score < _SAID_MIN):
         # "Which guest spent the most", though a salary is paid as well.
-        sketch.take(before)
+        sketch.take(verb)
         only_done(sketch, place, *spent)
         sketch.rankings.append(Ranking(place, Measure(spent[0], Aggregate.SUM), descending, count))
         return
@@ -340,6 +341,7 @@ def _by_concept(
     if ranked is not None and _is_of_time(sketch, place):
         result = _newest(sketch, ranked, result)
     if result is not None:
+        count = _SEVERAL if not is_counted and _are_several(sketch, place, following) else count
         ref, backwards = result
         previous = sketch.before(place, over=(Op.EQUAL,))
         sketch.take(place, previous if sketch.is_free(previous) and sketch.column(previous) == ref else None)
@@ -375,6 +377,16 @@ def _by_figure_before(sketch: Sketch, place: int, descending: bool, count: int, 
         sketch.rankings.append(Ranking(place, Measure(behind), descending, count, direct=direct))
         return True
     return False
+
+
+_SEVERAL = 10
+
+
+def _are_several(sketch: Sketch, place: int, following: int | None) -> bool:
+    """ "Newest members": the superlative stands alone before several, of whom one would be no answer."""
+    noun = "" if following is None else sketch.nodes[following].text.lower()
+    opens = all(node.kind is NodeKind.STOP or node.op is Op.SHOW for node in sketch.nodes[:place])
+    return opens and not sketch.chinese and sketch.table(following) is not None and base_form(noun) != noun
 
 
 def _is_said_of(sketch: Sketch, previous: int | None, place: int) -> bool:

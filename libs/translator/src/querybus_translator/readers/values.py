@@ -78,7 +78,9 @@ def _are_persons(sketch: Sketch, place: int, table: int) -> bool:
     )
 
 
-_PERSONS: Final = frozenset({"member", "customer", "client", "user", "person", "people", "guest", "visitor", "subscriber"})
+_PERSONS: Final = frozenset(
+    {"member", "customer", "client", "user", "person", "people", "guest", "visitor", "subscriber"}
+)
 
 
 def _is_kind_of(sketch: Sketch, place: int, beside: int | None, column: ColumnRef) -> bool:
@@ -104,6 +106,9 @@ def read_text(sketch: Sketch, place: int) -> None:
         # "How many clubs does "Linda Smith" belong to": whoever does it is no club.
         own = {item.text.lower() for item in sketch.nodes[(left or 0) + 1 : place]}
         table = sketch.index.people_table if own & _DOING else sketch.table(left)
+        if table is not None and own & _WHERE:
+            # "How many people work at "Seaview"": where they are is not what they are called.
+            table = _place_of(sketch, table)
         named = label_columns(sketch, table) if table is not None else ()
         column = named[0] if named else None
         left = None
@@ -142,6 +147,17 @@ def _halves(sketch: Sketch, column: ColumnRef, text: str) -> tuple[tuple[ColumnR
         return ()
     whole = whole_name(sketch.index, column)
     return tuple(zip(whole, (first, last), strict=True)) if whole else ()
+
+
+_WHERE: Final = frozenset({"at", "in", "from"})
+
+
+def _place_of(sketch: Sketch, table: int) -> int | None:
+    """Return the only table with names to which rows of a table belong."""
+    edges = sketch.index.graph.edges_of(table)
+    places = {edge.target for edge in edges if edge.source == table and edge.to_one and edge.target != table}
+    named = [place for place in places if label_columns(sketch, place)]
+    return named[0] if len(named) == 1 else None
 
 
 _DOING: Final = frozenset({"does", "did", "do", "has", "have"})
