@@ -19,6 +19,7 @@ from querybus_translator.answers.options import OPTIONS_MAX, display
 from querybus_translator.answers.totals import (
     TABLES_TRIED_MAX,
     best_by_totals,
+    by_totals,
     figures_of,
     how_many_days,
     how_much,
@@ -74,6 +75,7 @@ def near_questions(
         _with_names(question, unread, index, language),
         _lacking(nodes, best, index, language),
         _with_tables(question, nodes, best, unread, index, language),
+        by_totals(question, nodes, unread, index),
         how_much(nodes, index, language),
         best_by_totals(nodes, index, language),
         most_referred(nodes, index, language),

@@ -13,6 +13,7 @@ from querybus_translator.language.lexicon import Op
 from querybus_translator.language.names import is_han
 from querybus_translator.language.stems import base_form
 from querybus_translator.readers.amounts import is_additive
+from querybus_translator.readers.payments import is_money
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.phrases import Node, NodeKind
 from querybus_translator.writing.sketch import TEMPORAL
@@ -46,6 +47,19 @@ def how_much(nodes: Sequence[Node], index: CatalogIndex, language: Language) -> 
     for figure in _totals_about(named.candidates[0].table, index, language):
         group = f"{nodes[place].text}{named.text}"
         yield f"{when}{group}的{figure}" if language == "zh" else f"T{figure[1:]} of each {named.text.lower()}{when}"
+
+
+def by_totals(question: str, nodes: Sequence[Node], unread: Sequence[Node], index: CatalogIndex) -> Iterator[str]:
+    """ "Revenue by hotel": give the question with each total about the hotels in place of the one word that is not known."""
+    place = next((place for place, node in enumerate(nodes) if node.op in (Op.BY, Op.EACH)), len(nodes))
+    named = nodes[place + 1] if place + 1 < len(nodes) else None
+    if len(unread) != 1 or unread[0] not in nodes[:place] or is_han(unread[0].text) or unread[0].capital:
+        return
+    if named is None or named.kind is not NodeKind.LINK or named.is_value or any(node.is_value for node in unread):
+        return
+    start = question.find(unread[0].text)
+    for figure in _totals_about(named.candidates[0].table, index, "en"):
+        yield question[:start] + figure + question[start + len(unread[0].text) :]
 
 
 def best_by_totals(nodes: Sequence[Node], index: CatalogIndex, language: Language) -> Iterator[str]:
@@ -142,6 +156,7 @@ def _totals_about(table: int, index: CatalogIndex, language: Language) -> list[s
     """
     figures = figures_of(_nearest_first(table, index), index)
     summed = [place for place in figures if is_additive(index, *place)] or figures
+    summed.sort(key=lambda place: not is_money(index, *place))
     names = Counter(column.name.lower() for item in index.catalog.tables for column in item.columns)
     called: list[str] = []
     for near, number in summed:

@@ -130,8 +130,10 @@ def can_average(sketch: Sketch, column: ColumnRef, aggregates: Sequence[Aggregat
 def is_additive(index: CatalogIndex, table: int, column: int) -> bool:
     """Return whether a column is called as what is summed: amount, fee, quantity; of what happened on a day, its cost and time."""
     words = lexicon()
-    heads = {name[-1] for name in index.entry_of_column(table, column).names}
-    if not heads.isdisjoint(words.additive):
+    names = index.entry_of_column(table, column).names
+    heads = {name[-1] for name in names}
+    # "Total price" of a row is what it comes to.
+    if not heads.isdisjoint(words.additive) or any("total" in name for name in names):
         return True
     if "count" in heads and not index.is_key(table, column):
         return True

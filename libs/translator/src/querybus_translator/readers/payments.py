@@ -10,6 +10,7 @@ from typing import Final
 from querybus_translator.language.lexicon import Op
 from querybus_translator.language.stems import base_form, stem
 from querybus_translator.readers.amounts import asks_money, is_additive
+from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Measure, Operator
 from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
 
@@ -31,7 +32,7 @@ _MONEY: Final = frozenset(
         "donation", "cost", "spend", "sum", "turnover",
     }
 )  # fmt: skip
-
+_PRICES: Final = frozenset({"price", "value", "cost"})
 _FIGURES: Final = frozenset(
     {Op.COUNT, Op.COUNT_KINDS, Op.SUM, Op.AVERAGE, Op.MAXIMUM, Op.MINIMUM, Op.HIGHEST, Op.LOWEST, Op.SHARE}
 )
@@ -52,7 +53,11 @@ def amount_of_verb(sketch: Sketch, place: int | None) -> tuple[ColumnRef, Column
                 column for column in columns if sketch.kind(column) in TEMPORAL and _is_called(sketch, column, called)
             ]
             if days or called & {stem(word) for word in sketch.index.table_words[table]}:
-                amounts = [column for column in columns if sketch.is_numeric(column) and _is_money(sketch, column)]
+                amounts = [
+                    column
+                    for column in columns
+                    if sketch.is_numeric(column) and is_money(sketch.index, column.table, column.column)
+                ]
                 found += [(amount, days[0] if days else None) for amount in amounts]
         if found:
             return found[0] if len(found) == 1 else None
@@ -90,6 +95,8 @@ def _is_called(sketch: Sketch, column: ColumnRef, called: set[str]) -> bool:
     return any(stem(word) in called for name in names for word in name)
 
 
-def _is_money(sketch: Sketch, column: ColumnRef) -> bool:
-    names = sketch.index.entry_of_column(column.table, column.column).names
-    return is_additive(sketch.index, column.table, column.column) and any(name[-1] in _MONEY for name in names if name)
+def is_money(index: CatalogIndex, table: int, column: int) -> bool:
+    """Return whether a column holds sums of money: amounts, fees, totals of prices."""
+    names = index.entry_of_column(table, column).names
+    called = any(name[-1] in _MONEY or ("total" in name and name[-1] in _PRICES) for name in names if name)
+    return called and is_additive(index, table, column)

@@ -223,6 +223,17 @@ def _most(sketch: Sketch, place: int) -> None:
         only_done(sketch, place, *spent)
         sketch.rankings.append(Ranking(place, Measure(spent[0], Aggregate.SUM), descending, count))
         return
+    done = sketch.table(verb)
+    if (
+        done is not None
+        and pick is not None
+        and pick.score < _EXACT_MIN
+        and sketch.pick(sketch.before(verb)) is not None
+    ):
+        # "Which country books the most": what rows of that name are.
+        sketch.take(verb)
+        sketch.rankings.append(Ranking(place, None, descending, count, counted=done))
+        return
     costing = sketch.column(before) or sketch.figure_of_verb(before)
     if costing is not None and not sketch.chinese and sketch.is_free(before) and sketch.is_numeric(costing):
         # "Which product costs the most": the verb names the figure.
