@@ -50,6 +50,7 @@ def _absence(sketch: Sketch, place: int, anchor: int) -> None:
         if column is not None and column_place is not None and sketch.kind(column) in TEMPORAL:
             # "Were not reimbursed": what has no day of it.
             missing = missing or is_denied_deed(sketch, column_place)
+            missing = missing and sketch.can_be_empty(column)
         if column is not None and column.table == anchor and missing and column_place is not None:
             if sketch.taken[column_place] and all(where != column_place for where, _ in sketch.targets):
                 return
@@ -132,6 +133,14 @@ def _by_verb(sketch: Sketch, place: int, end: int, anchor: int) -> bool:
             return False
         word = node.text.lower().split()[-1]
         close, root = sketch.index.similar(base_form(word)), stem(word)
+        deed = sketch.column(other) if is_denied_deed(sketch, other) else None
+        if deed is not None and deed.table != anchor and is_many(sketch, anchor, deed.table):
+            # "Books never borrowed": without any loan, however many tables lie between.
+            inside = [condition for condition in sketch.conditions if place < condition.place < end]
+            if absent_from(sketch, place, anchor, deed.table, inside):
+                sketch.take(place, other)
+                _hide(sketch, place, end, anchor)
+                return True
         for edge in sketch.index.graph.edges_of(anchor):
             if edge.target != anchor or edge.source == anchor:
                 continue
@@ -200,7 +209,9 @@ def absent_from(sketch: Sketch, place: int, anchor: int, table: int, inside: lis
     ):
         # One empty key would make NOT IN exclude everything.
         conditions = (*conditions, Comparison(Measure(theirs[0]), Operator.NOT_NULL))
-    form = Form(targets=(Measure(theirs[0]),), tables=(table,) if beyond != table and inside else (), where=conditions)
+    # A row between may stand for what it refers to, and not for what refers to it.
+    is_between = beyond != table and (bool(inside) or is_many(sketch, beyond, table))
+    form = Form(targets=(Measure(theirs[0]),), tables=(table,) if is_between else (), where=conditions)
     for item in inside:
         sketch.conditions.remove(item)
     sketch.absences.append((place, Membership(own[0], form, negated=True)))

@@ -158,6 +158,11 @@ def _figure(sketch: Sketch, place: int, figure: int, left: int | None, right: in
         take_units(sketch, figure)
         sketch.having.append((place, Comparison(Measure(before, aggregate), operator, Literal(number))))
         return
+    if before is not None and sketch.op(right) is Op.TIMES and is_temporal(sketch, before):
+        # "Who have borrowed more than ten times": so many of what the verb was done in.
+        sketch.take(place, figure, left, right)
+        count_rows(sketch, place, before.table, operator, number)
+        return
     counted_before = _counted_before(sketch, left)
     behind = sketch.column(right) if sketch.is_free(right) else None
     table = sketch.table(right) if sketch.is_free(right) else None

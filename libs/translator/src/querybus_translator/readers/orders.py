@@ -465,35 +465,36 @@ def _follows_rows(sketch: Sketch, place: int) -> bool:
 
 
 def _adds_up(sketch: Sketch, place: int) -> bool:
-    """各门店的销售额: a figure of which each group has many is asked for, so its sum is."""
+    """各门店的销售额, "fee and nights per guest": figures of which each group has many are asked for, so their sums are."""
     named = sketch.after(place)
     by = sketch.column(named)
     grouped = sketch.table(named) if by is None else by.table
     by_time = grouped is None and _step_behind(sketch, place) is not None
     if grouped is None and not by_time:
         return False
+    found = False
     for other in range(len(sketch.nodes)):
         column = sketch.column(other)
         if column is None or not sketch.is_free(other) or not sketch.is_numeric(column) or column == by:
             continue
-        if (
-            grouped is not None
-            and not (by is not None and column.table == grouped)
-            and not is_many(sketch, grouped, column.table)
-        ):
+        is_of_group = by is not None and column.table == grouped
+        if grouped is not None and not is_of_group and not is_many(sketch, grouped, column.table):
+            continue
+        if found and sketch.op(sketch.before(other)) is not Op.AND:
             continue
         names = sketch.index.entry_of_column(column.table, column.column).names
         is_said = any(word in lexicon().additive for name in names for word in name)
         if is_said or is_additive(sketch.index, column.table, column.column):
-            sketch.take(other)
-            sketch.targets.append((other, Measure(column, Aggregate.SUM)))
-            return True
-        if _is_averaged(sketch, place, other, by):
-            sketch.take(other)
-            sketch.targets.append((other, Measure(column, Aggregate.AVERAGE)))
+            aggregate = Aggregate.SUM
+        elif _is_averaged(sketch, place, other, by):
+            aggregate = Aggregate.AVERAGE
             sketch.doubts += 0.05
-            return True
-    return False
+        else:
+            continue
+        sketch.take(other, sketch.before(other) if found else None)
+        sketch.targets.append((other, Measure(column, aggregate)))
+        found = True
+    return found
 
 
 def _shown_beside(sketch: Sketch, place: int, named: int | None) -> None:

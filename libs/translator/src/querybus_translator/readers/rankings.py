@@ -184,6 +184,14 @@ def _most(sketch: Sketch, place: int) -> None:
         sketch.take(place)
         sketch.rankings.append(Ranking(place, by, descending, count))
         return
+    verb = place - 1 if place else None
+    costing = sketch.column(verb) if sketch.is_free(verb) else None
+    between = {node.text.lower() for node in sketch.nodes[place + 1 : following]}
+    if costing is not None and not sketch.chinese and sketch.is_numeric(costing) and between & {"in", "on", "for"}:
+        # "Which truck cost the most in repairs".
+        sketch.take(place, verb, following if sketch.table(following) == costing.table else None)
+        sketch.rankings.append(Ranking(place, Measure(costing), descending, count))
+        return
     if sketch.chinese and (sketch.column(following) is None or not sketch.is_numeric(sketch.column(following))):
         previous = sketch.before(place, over=(Op.COUNT,))
         if sketch.pick(previous) is not None and sketch.is_free(previous):
@@ -215,7 +223,6 @@ def _most(sketch: Sketch, place: int) -> None:
         return
     sketch.take(place)
     before = sketch.before(place)
-    verb = place - 1 if place else None
     spent, pick = amount_of_verb(sketch, verb), sketch.pick(verb)
     if spent is not None and (pick is None or pick.score < _SAID_MIN):
         # "Which guest spent the most", though a salary is paid as well.
@@ -356,7 +363,7 @@ def _by_concept(
         ref, backwards = result
         previous = sketch.before(place, over=(Op.EQUAL,))
         sketch.take(place, previous if sketch.is_free(previous) and sketch.column(previous) == ref else None)
-        sketch.doubts += 0.04
+        sketch.doubts += 0.04 if not _takes_time(sketch, place) or _is_lasting(sketch, ref) else 1.0
         sketch.rankings.append(Ranking(place, Measure(ref), descending is not backwards, count))
         return
     if (
@@ -388,6 +395,17 @@ def _by_figure_before(sketch: Sketch, place: int, descending: bool, count: int, 
         sketch.rankings.append(Ranking(place, Measure(behind), descending, count, direct=direct))
         return True
     return False
+
+
+def _takes_time(sketch: Sketch, place: int) -> bool:
+    """Whether a verb of lasting stands right before: "took longest"."""
+    return place > 0 and sketch.nodes[place - 1].text.lower() in {"take", "takes", "took", "last", "lasts", "lasted"}
+
+
+def _is_lasting(sketch: Sketch, column: ColumnRef) -> bool:
+    """Whether a figure says how long something took, and not how far it is or how thick."""
+    words = {word for name in sketch.index.entry_of_column(column.table, column.column).names for word in name}
+    return not words.isdisjoint({"duration", "time", "second", "minute", "hour", "day", "night", "week", "month"})
 
 
 _SEVERAL = 10

@@ -143,7 +143,11 @@ def _names_flag(sketch: Sketch, place: int, column: ColumnRef) -> bool:
     if behind is not None and behind.table == column.table and sketch.is_numeric(behind) and not sketch.is_key(behind):
         # "Paid amount": the amount of what is paid.
         return True
-    if (pick is not None and pick.with_table) or sketch.table(beside) == column.table:
+    if (
+        (pick is not None and pick.with_table)
+        or sketch.table(beside) == column.table
+        or _is_of_many(sketch, beside, column)
+    ):
         return sketch.nodes[place].text.lower().split()[-1] not in _STATES
     if sketch.nodes[place].text.lower().split()[0] in _LYING:
         # "Repairs under warranty".
@@ -152,6 +156,12 @@ def _names_flag(sketch: Sketch, place: int, column: ColumnRef) -> bool:
     while before >= 0 and sketch.nodes[before].text.lower() in _ARTICLES:
         before -= 1
     return before >= 0 and sketch.nodes[before].text.lower() in _BEARING
+
+
+def _is_of_many(sketch: Sketch, beside: int | None, column: ColumnRef) -> bool:
+    """ "Corporate guests", where bookings are corporate: those who have such a one."""
+    table = sketch.table(beside)
+    return table is not None and not sketch.chinese and sketch.index.graph.is_many(table, column.table)
 
 
 _LYING: Final = frozenset({"under", "on", "in", "at", "off", "out"})

@@ -385,7 +385,9 @@ def _counted(sketch: Sketch, place: int, *, distinct: bool) -> Measure | None:
     if sketch.is_flag(column) and not distinct:
         # "How many emergency visits": those of which the flag says so.
         flagged(sketch, place, column)
-        return Measure(aggregate=Aggregate.COUNT, table=column.table)
+        whose = sketch.table(sketch.after(place))
+        is_theirs = whose is not None and sketch.index.graph.is_many(whose, column.table)
+        return Measure(aggregate=Aggregate.COUNT, table=whose if is_theirs else column.table)
     if (
         sketch.is_key(column)
         and sketch.index.column(column.table, column.column).name in sketch.index.table(column.table).primary_key

@@ -323,13 +323,13 @@ def _named(
     """Return what of the catalog the words from one place to another may name."""
     token, stops = tokens[end - 1], lexicon().stopwords
     # "Check out" is a column of that name, though its second word says nothing elsewhere.
-    is_name = len(words) > 1 and "\0" not in words and index.knows("_".join(words))
+    # "Of each kind", "by make" name what the groups are; elsewhere, and in "each kind of", the word says nothing.
+    is_of = end < len(tokens) and tokens[end].norm == "of"
+    is_grouped = start > 0 and tokens[start - 1].norm in _GROUPING and not is_of
+    is_name = (len(words) > 1 or is_grouped) and "\0" not in words and index.knows("_".join(words))
     is_nothing = not is_name and _is_function_word(token, tokens[start])
     if len(words) > LINK_WORDS_MAX or "\0" in words or is_nothing:
         return []
-    # "Of each kind" names what the groups are; elsewhere, and in "each kind of", it says nothing.
-    is_of = end < len(tokens) and tokens[end].norm == "of"
-    is_grouped = start > 0 and tokens[start - 1].norm in _GROUPING and not is_of
     light = (token.norm in stops or tokens[start].norm in stops) and not is_grouped and not is_name
     found = _schema(words, index, bounded=bounded)
     if not found and len(words) > 1 and token.base in lexicon().fillers:
@@ -375,13 +375,10 @@ def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Spa
             candidate.column is None and candidate.score >= whole for candidate in candidates[:3]
         )
         least = best - (_BELOW_EXACT_MAX if exact else _BELOW_BEST_MAX)
-        # "Rating" beside a column of that name is no other word for its table of reviews.
-        named = {link.table for link in candidates if link.column is not None and link.score >= _EXACT_SCORE}
-        kept = tuple(
-            link
-            for link in candidates
-            if link.score >= least and (link.table not in named or link.score >= _LIGHT_SCORE_MIN)
-        )[:CANDIDATES_MAX]
+        exactly = [link for link in candidates if link.score >= _EXACT_SCORE]
+        kept = tuple(link for link in candidates if link.score >= least and not _is_outdone(link, exactly))[
+            :CANDIDATES_MAX
+        ]
         content = sum(
             1
             for token in tokens[start:end]
@@ -396,6 +393,14 @@ def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Spa
         node = Node(NodeKind.LINK, text_of(tokens, start, end), candidates=kept)
         spans.append(Span(start, end, weight, node))
     return spans
+
+
+def _is_outdone(link: Candidate, exactly: Sequence[Candidate]) -> bool:
+    """Whether a link is no more than like something of the same table that is called just so.
+
+    "Rating" beside a column of that name is no other word for its table of reviews, "repairs" none for the day of one.
+    """
+    return link.score < _LIGHT_SCORE_MIN and any(link.table == other.table for other in exactly)
 
 
 def _is_figure_of(token: Token, behind: Sequence[str], index: CatalogIndex) -> bool:

@@ -13,8 +13,9 @@ from typing import Final
 from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.readers.absences import is_many, read_absences
+from querybus_translator.readers.amounts import is_additive
 from querybus_translator.readers.conditions import read_conditions
-from querybus_translator.readers.deeds import doers
+from querybus_translator.readers.deeds import doers, is_denied_deed
 from querybus_translator.readers.kinds import listed_kind, read_kinds
 from querybus_translator.readers.orders import read_groups, read_orders
 from querybus_translator.readers.payments import read_payments
@@ -57,9 +58,18 @@ def assemble(sketch: Sketch) -> Form | None:
     anchor = listed_kind(sketch, _anchor(sketch))
     if anchor is None:
         return None
-    sketch.anchor = anchor
+    anchor = sketch.anchor = _who_never(sketch, anchor)
     read_absences(sketch, anchor)
     return _form(sketch, anchor)
+
+
+def _who_never(sketch: Sketch, anchor: int) -> int:
+    """ "Who has never borrowed anything": those who may borrow, and not what was borrowed."""
+    people = doers(sketch, anchor) if any(is_denied_deed(sketch, place) for place in range(len(sketch.nodes))) else ()
+    if not people or sketch.targets:
+        return anchor
+    sketch.distinct = False
+    return people[0].table
 
 
 def _anchor(sketch: Sketch) -> int | None:
@@ -307,21 +317,25 @@ def _ranked_by(sketch: Sketch, anchor: int, ranking: Ranking, tables: list[int])
         many = [table for table in tables if table != ranking.grouped and is_many(sketch, ranking.grouped, table)]
         if many:
             return Measure(aggregate=Aggregate.COUNT, table=many[0])
-    return _summed(sketch, anchor, ranking.by) or Measure(aggregate=Aggregate.COUNT, table=counted)
+    return _summed(sketch, anchor, ranking.by, ranking) or Measure(aggregate=Aggregate.COUNT, table=counted)
 
 
-def _summed(sketch: Sketch, anchor: int, by: Measure | None) -> Measure | None:
+def _summed(sketch: Sketch, anchor: int, by: Measure | None, ranking: Ranking) -> Measure | None:
     """Products by quantity sold: a figure of which each row has many is added up before it ranks."""
     if by is None or by.column is None or by.aggregate is not None or by.column.table == anchor:
         return by
     names = sketch.index.entry_of_column(by.column.table, by.column.column).names
     if not is_many(sketch, anchor, by.column.table):
         return by
-    if any(word in lexicon().additive for name in names for word in name):
+    is_summed = any(word in lexicon().additive for name in names for word in name)
+    if is_summed or is_additive(sketch.index, by.column.table, by.column.column):
         return Measure(by.column, Aggregate.SUM)
     if any(word in lexicon().averaged for name in names for word in name):
         sketch.notes.append("ranked by the average")
         return Measure(by.column, Aggregate.AVERAGE)
+    if ranking.count > 1:
+        # Each of several once, by the best that it has.
+        return Measure(by.column, Aggregate.MAXIMUM if ranking.descending else Aggregate.MINIMUM)
     return by
 
 

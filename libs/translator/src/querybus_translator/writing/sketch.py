@@ -198,6 +198,11 @@ class Sketch:
     def is_numeric(self, column: ColumnRef | None) -> bool:
         return column is not None and self.index.holds_figures(column.table, column.column)
 
+    def can_be_empty(self, column: ColumnRef) -> bool:
+        """Return whether rows may lack a value of a column, as far as its rows are known."""
+        named = self.index.column(column.table, column.column)
+        return named.nullable and (named.profile is None or named.profile.empty_share > 0)
+
     def is_key(self, column: ColumnRef) -> bool:
         return self.index.is_key(column.table, column.column)
 
