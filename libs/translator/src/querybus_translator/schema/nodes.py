@@ -375,6 +375,7 @@ def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Spa
             candidate.column is None and candidate.score >= whole for candidate in candidates[:3]
         )
         least = best - (_BELOW_EXACT_MAX if exact else _BELOW_BEST_MAX)
+        candidates = _with_said_head(candidates, token, index)
         exactly = [link for link in candidates if link.score >= _EXACT_SCORE]
         kept = tuple(link for link in candidates if link.score >= least and not _is_outdone(link, exactly))[
             :CANDIDATES_MAX
@@ -393,6 +394,21 @@ def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Spa
         node = Node(NodeKind.LINK, text_of(tokens, start, end), candidates=kept)
         spans.append(Span(start, end, weight, node))
     return spans
+
+
+def _with_said_head(candidates: list[Candidate], head: Token, index: CatalogIndex) -> list[Candidate]:
+    """ "Fuel price": where a column of the table has the very word, those that have another for it are not meant."""
+
+    def says(link: Candidate) -> bool:
+        names = index.entry_of_column(link.table, link.column).names if link.column is not None else ()
+        return any(head.base in name for name in names)
+
+    said = {link.table for link in candidates if link.value is None and says(link)}
+    return [
+        link
+        for link in candidates
+        if link.column is None or link.value is not None or link.table not in said or says(link)
+    ]
 
 
 def _is_outdone(link: Candidate, exactly: Sequence[Candidate]) -> bool:
