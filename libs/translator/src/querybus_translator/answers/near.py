@@ -207,7 +207,8 @@ def _with_figures(
     start = question.find(word)
     for figure in figures_of(tables, index)[:FIGURES_TRIED_MAX]:
         called = display(index.column(*figure), language)
-        total = f"总{called}" if language == "zh" else f"total {owner}{called}"
+        said = question[:start].lower().endswith("total ") or called.startswith("total ")
+        total = f"总{called}" if language == "zh" else f"{'' if said else 'total '}{owner}{called}"
         yield question[:start] + total + question[start + len(word) :]
 
 

@@ -83,7 +83,7 @@ def _read_done(sketch: Sketch) -> None:
             continue
         sketch.take(place)
         sketch.done[place] = column
-        if sketch.index.column(column.table, column.column).nullable:
+        if sketch.can_be_empty(column):
             sketch.conditions.append(Placed(place, Comparison(Measure(column), Operator.NOT_NULL)))
 
 

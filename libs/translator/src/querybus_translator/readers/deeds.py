@@ -52,7 +52,7 @@ def take_deed(sketch: Sketch, place: int, column: ColumnRef) -> None:
     sketch.take(place)
     sketch.doubts += 0.05
     is_said = any(column in columns_of(Form(targets=(), where=(item.condition,))) for item in sketch.conditions)
-    if sketch.kind(column) in TEMPORAL and sketch.index.column(column.table, column.column).nullable and not is_said:
+    if sketch.kind(column) in TEMPORAL and sketch.can_be_empty(column) and not is_said:
         sketch.conditions.append(Placed(place, Comparison(Measure(column), Operator.NOT_NULL)))
 
 

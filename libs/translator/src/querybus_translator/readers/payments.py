@@ -86,7 +86,7 @@ def only_done(sketch: Sketch, place: int, amount: ColumnRef, day: ColumnRef | No
     days = sketch.time_columns(amount.table) if day is None else [day]
     if days:
         sketch.done[place] = days[0]
-    if day is not None and sketch.index.column(day.table, day.column).nullable:
+    if day is not None and sketch.can_be_empty(day):
         sketch.conditions.append(Placed(place, Comparison(Measure(day), Operator.NOT_NULL)))
 
 

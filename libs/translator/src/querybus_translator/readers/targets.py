@@ -468,9 +468,16 @@ def _next_in_list(sketch: Sketch, place: int, *, figures: bool) -> int | None:
 
 def _figure_elsewhere(sketch: Sketch, place: int, places: list[int], aggregates: list[Aggregate]) -> None:
     following = sketch.after(places[-1])
+    amount = (
+        amount_of_rows(sketch, following) if following is not None and sketch.table(following) is not None else None
+    )
+    if amount is not None and Aggregate.SUM not in aggregates and sketch.is_free(following):
+        # "Average fine": rows that are money are averaged by how much they are.
+        sketch.take(*places, following)
+        sketch.targets += [(place, Measure(amount, aggregate)) for aggregate in aggregates]
+        return
     if sketch.table(following) is not None and aggregates == [Aggregate.SUM] and not sketch.taken[following or 0]:
         sketch.take(place, following)
-        amount = amount_of_rows(sketch, following or 0)
         counted = Measure(aggregate=Aggregate.COUNT, table=sketch.table(following))
         sketch.targets.append((place, counted if amount is None else Measure(amount, Aggregate.SUM)))
         sketch.anchor = sketch.anchor if sketch.anchor is not None else sketch.table(following)

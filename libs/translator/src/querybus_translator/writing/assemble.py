@@ -23,6 +23,7 @@ from querybus_translator.readers.rankings import read_rankings
 from querybus_translator.readers.targets import read_targets
 from querybus_translator.readers.time.compared import read_compared_periods
 from querybus_translator.readers.time.durations import read_durations
+from querybus_translator.readers.time.states import read_states
 from querybus_translator.schema.labels import key_columns, known_by, labels
 from querybus_translator.writing.form import (
     Aggregate,
@@ -50,6 +51,7 @@ def assemble(sketch: Sketch) -> Form | None:
     read_durations(sketch)
     read_rankings(sketch)
     read_payments(sketch)
+    read_states(sketch)
     read_conditions(sketch)
     read_orders(sketch)
     read_groups(sketch)
@@ -209,7 +211,7 @@ def _is_period(sketch: Sketch, condition: Condition) -> bool:
     if isinstance(condition, AnyOf | AllOf):
         return all(_is_period(sketch, item) for item in condition.conditions)
     # What has no day of payment is unpaid, and no period.
-    is_empty = isinstance(condition, Comparison) and condition.right is None
+    is_empty = isinstance(condition, Comparison) and (condition.right is None or isinstance(condition.right, ColumnRef))
     column = condition.left.column if isinstance(condition, Comparison) else None
     return column is not None and sketch.kind(column) in TEMPORAL and not is_empty
 

@@ -1,0 +1,142 @@
+"""What days say without being named: "overdue loans", "returned late", "upcoming events", "who is currently on leave".
+
+A state is read only where one table that is spoken of has the days for it: the day by which something was due beside the
+one on which it was done, or the day with which rows end. Limits: of several such days none is chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from querybus_translator.schema.phrases import NodeKind
+from querybus_translator.writing.form import AllOf, AnyOf, ColumnRef, Comparison, Condition, Literal, Measure, Operator
+from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
+
+_DUE: Final = frozenset(
+    {"due", "deadline", "expected", "planned", "promised", "scheduled", "target", "estimated", "应还", "到期", "截止"}
+)
+_BEGUN: Final = frozenset(
+    {
+        "start",
+        "begin",
+        "opened",
+        "created",
+        "ordered",
+        "borrowed",
+        "issued",
+        "sent",
+        "shipped",
+        "requested",
+        "joined",
+        "hired",
+    }
+)
+
+State = Callable[[Sketch, int, bool], Condition | None]
+"""Gives the condition of a state from a table's days; the last says whether a verb of what was done stands before."""
+
+
+def read_states(sketch: Sketch) -> None:
+    """Read every word for a state that the days of one table give, and take it."""
+    for place, node in enumerate(sketch.nodes):
+        text = node.text.lower()
+        if text == "time" and place and sketch.nodes[place - 1].text.lower().endswith(" on"):
+            # "Returned on time", where a column is called "returned on".
+            text = "on time"
+        words = f"{text} {sketch.nodes[place + 1].text.lower()}" if place + 1 < len(sketch.nodes) else text
+        for said, state in _STATES.items():
+            is_known = node.candidates or (node.kind is NodeKind.STOP and said not in _STOPS)
+            if said not in (text, words) or is_known:
+                continue
+            is_done = sketch.column(sketch.before(place)) is not None
+            found = [found for table in _tables(sketch, place) if (found := state(sketch, table, is_done)) is not None]
+            if len(found) == 1:
+                sketch.take(place, place + 1 if said == words != text else None)
+                _take_deed(sketch, place, found[0])
+                sketch.conditions.append(Placed(place, found[0]))
+
+
+def _tables(sketch: Sketch, place: int) -> Iterator[int]:
+    """Give the tables that are spoken of; the one right behind the word alone where there is one."""
+    behind = sketch.table(sketch.after(place))
+    yield from (behind,) if behind is not None else sketch.mentioned_tables()
+
+
+def _take_deed(sketch: Sketch, place: int, state: Condition) -> None:
+    """ "Returned late": the verb before names the day that is compared, and nothing is asked of it."""
+    verb = sketch.before(place)
+    column = sketch.column(verb)
+    if column is not None and verb is not None and isinstance(state, Comparison) and state.left.column == column:
+        sketch.take(verb)
+        sketch.done[verb] = column
+
+
+def _overdue(sketch: Sketch, table: int, _: bool) -> Condition | None:
+    due, done = _due_and_done(sketch, table)
+    if due is None or done is None:
+        return None
+    today = Literal(sketch.today.isoformat())
+    return AllOf((Comparison(Measure(done), Operator.IS_NULL), Comparison(Measure(due), Operator.LESS, today)))
+
+
+def _late(sketch: Sketch, table: int, is_done: bool) -> Condition | None:
+    """ "Returned late" was done, and too late; what is late may not be done yet."""
+    due, done = _due_and_done(sketch, table)
+    if due is None or done is None:
+        return None
+    late, overdue = Comparison(Measure(done), Operator.GREATER, due), _overdue(sketch, table, is_done)
+    return late if is_done or overdue is None else AnyOf((late, overdue))
+
+
+def _on_time(sketch: Sketch, table: int, _: bool) -> Condition | None:
+    due, done = _due_and_done(sketch, table)
+    return None if due is None or done is None else Comparison(Measure(done), Operator.AT_MOST, due)
+
+
+def _upcoming(sketch: Sketch, table: int, _: bool) -> Condition | None:
+    days = _days(sketch, table)
+    today = Literal(sketch.today.isoformat())
+    return Comparison(Measure(days[0]), Operator.AT_LEAST, today) if len(days) == 1 else None
+
+
+def _open(sketch: Sketch, table: int, _: bool) -> Condition | None:
+    """Rows whose last day has not come: the only one that may be empty, beside one that is never."""
+    days = _days(sketch, table)
+    empty = [day for day in days if sketch.can_be_empty(day) and not _is_called(sketch, day, _BEGUN)]
+    has_begin = any(not sketch.can_be_empty(day) for day in days)
+    return Comparison(Measure(empty[0]), Operator.IS_NULL) if len(empty) == 1 and has_begin else None
+
+
+_STATES: Final[dict[str, State]] = {
+    "overdue": _overdue,
+    "逾期": _overdue,
+    "late": _late,
+    "too late": _late,
+    "on time": _on_time,
+    "upcoming": _upcoming,
+    "forthcoming": _upcoming,
+    "currently": _open,
+}
+
+
+_STOPS: Final = frozenset({"currently", "on time"})
+"""Words that say nothing elsewhere."""
+
+
+def _due_and_done(sketch: Sketch, table: int) -> tuple[ColumnRef | None, ColumnRef | None]:
+    """Return the day by which rows of a table are due and the one on which they were done, None where it is not one."""
+    days = _days(sketch, table)
+    due = [day for day in days if _is_called(sketch, day, _DUE)]
+    done = [day for day in days if day not in due and sketch.can_be_empty(day)]
+    return (due[0] if len(due) == 1 else None, done[0] if len(done) == 1 else None)
+
+
+def _days(sketch: Sketch, table: int) -> list[ColumnRef]:
+    days = [day for day in sketch.time_columns(table) if sketch.kind(day) in TEMPORAL]
+    return [day for day in days if not sketch.is_birthday(day)]
+
+
+def _is_called(sketch: Sketch, column: ColumnRef, words: frozenset[str]) -> bool:
+    names = sketch.index.entry_of_column(column.table, column.column).names
+    return any(word in words for name in names for word in name)
