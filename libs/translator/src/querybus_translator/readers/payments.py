@@ -23,7 +23,8 @@ _VERBS: Final = {
     "spent": (("spend", "spent", "expense", "expenditure"), _PAID),
     "donate": (("donate", "donation"),),
     "invest": (("invest", "investment"),),
-    "owe": (("owe", "owed", "debt"),),
+    "owe": (_PAID,),
+    "owes": (_PAID,),
     "refund": (("refund",),),
 }
 _MONEY: Final = frozenset(
@@ -44,7 +45,11 @@ def amount_of_verb(sketch: Sketch, place: int | None) -> tuple[ColumnRef, Column
     tables = sketch.index.catalog.tables
     if len(tables) > TABLES_SEARCHED_MAX:
         return None
+    says_we = any(node.text.lower() in _OURS for node in sketch.nodes[:place])
     for roots in _VERBS.get(verb) or _VERBS.get(base_form(verb)) or _VERBS.get(verb.removesuffix("d")) or ():
+        if says_we and roots is _PAID:
+            # What we pay is not what is paid to us.
+            return None
         called = {stem(root) for root in roots}
         found: list[tuple[ColumnRef, ColumnRef | None]] = []
         for table in range(len(tables)):
@@ -65,20 +70,66 @@ def amount_of_verb(sketch: Sketch, place: int | None) -> tuple[ColumnRef, Column
 
 
 def read_payments(sketch: Sketch) -> None:
-    """ "How much was paid in cash", "how much did each guest spend": the sum of what the verb is about, where no figure is named."""
-    if not asks_money(sketch) or any(node.op in _FIGURES for node in sketch.nodes):
+    """ "How much was paid in cash", "what did we spend on fuel": the sum of what the verb is about, where no figure is named."""
+    if not _asks(sketch) or any(node.op in _FIGURES for node in sketch.nodes):
         return
-    for place in range(len(sketch.nodes)):
-        found = amount_of_verb(sketch, place)
+    for place, node in enumerate(sketch.nodes):
+        found = (
+            _amount_of_thing(sketch, place)
+            if _thing_behind(sketch, place) is not None
+            else amount_of_verb(sketch, place)
+        )
         if found is None:
             continue
         named = (sketch.column(other) for other in range(len(sketch.nodes)) if other != place)
         if any(column is not None and sketch.is_numeric(column) and not sketch.is_key(column) for column in named):
             return
+        amount, day = found
+        is_open = node.text.lower() in _OWING
+        if is_open and (day is None or not sketch.can_be_empty(day)):
+            return
         sketch.take(place)
-        sketch.targets.append((place, Measure(found[0], Aggregate.SUM)))
-        only_done(sketch, place, *found)
+        sketch.targets.append((place, Measure(amount, Aggregate.SUM)))
+        if is_open and day is not None:
+            sketch.take(*(other for other in range(place) if sketch.nodes[other].text.lower() == "still"))
+            sketch.conditions.append(Placed(place, Comparison(Measure(day), Operator.IS_NULL)))
+        else:
+            only_done(sketch, place, amount, day)
         return
+
+
+def _asks(sketch: Sketch) -> bool:
+    """Whether it is asked how much, in whatever words: "what did we spend on repairs"."""
+    said = " ".join(node.text.lower() for node in sketch.nodes[:2])
+    return asks_money(sketch) or said in ("what did", "what do", "what have")
+
+
+def _amount_of_thing(sketch: Sketch, place: int) -> tuple[ColumnRef, ColumnRef | None] | None:
+    """ "Spend on copies": the one amount of what the money is for, else its one price, where its rows have a day."""
+    table = _thing_behind(sketch, place)
+    if table is None or sketch.nodes[place].text.lower() not in _VERBS:
+        return None
+    columns = [ColumnRef(table, number) for number in range(len(sketch.index.table(table).columns))]
+    figures = [column for column in columns if sketch.is_numeric(column) and not sketch.is_key(column)]
+    amounts = [column for column in figures if is_money(sketch.index, table, column.column)]
+    if not amounts and sketch.time_columns(table):
+        amounts = [column for column in figures if _ends_in(sketch, column, _PRICES)]
+    return (amounts[0], None) if len(amounts) == 1 else None
+
+
+def _thing_behind(sketch: Sketch, place: int) -> int | None:
+    """Return the table that stands behind "on" or "for", right behind a place."""
+    is_for = place + 2 < len(sketch.nodes) and sketch.nodes[place + 1].text.lower() in _FOR
+    return sketch.table(place + 2) if is_for else None
+
+
+def _ends_in(sketch: Sketch, column: ColumnRef, words: frozenset[str]) -> bool:
+    return any(name[-1] in words for name in sketch.index.entry_of_column(column.table, column.column).names if name)
+
+
+_OURS: Final = frozenset({"we", "i", "us", "our"})
+_FOR: Final = frozenset({"on", "for"})
+_OWING: Final = frozenset({"owe", "owes", "owed", "owing"})
 
 
 def only_done(sketch: Sketch, place: int, amount: ColumnRef, day: ColumnRef | None) -> None:
