@@ -27,6 +27,7 @@ from querybus_translator.answers.totals import (
 )
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.names import is_han
+from querybus_translator.language.stems import base_form
 from querybus_translator.language.time.words import unit_of
 from querybus_translator.readers.reading import Reading
 from querybus_translator.schema.index import CatalogIndex
@@ -69,6 +70,7 @@ def near_questions(
     read_as = shorter if shorter is not None and shorter_read is not None else ""
     near: dict[str, str] = {}
     others = chain(
+        _with_persons(question, unread, index),
         _with_values(question, unread, index),
         _with_values_of_column(question, nodes, unread, index),
         _with_parts(question, unread, index),
@@ -260,6 +262,16 @@ def _weighs(node: Node) -> bool:
         return True
     verbs = lexicon().verbs | lexicon().deeds
     return not is_han(node.text) and (word.endswith(_VERB_ENDINGS) or word in verbs)
+
+
+def _with_persons(question: str, unread: Sequence[Node], index: CatalogIndex) -> Iterator[str]:
+    """ "Shipments of Lena Roth": give the question with each kind of person who may be called so before the name."""
+    for node in unread:
+        if node.kind is NodeKind.TEXT and not node.quoted and node.text in question:
+            start = question.find(node.text)
+            for table, _ in index.names_of_persons:
+                *words, last = display(index.table(table), "en").split()
+                yield f"{question[:start]}{' '.join((*words, base_form(last)))} {question[start:]}"
 
 
 def _with_values(question: str, unread: Sequence[Node], index: CatalogIndex) -> Iterator[str]:

@@ -95,6 +95,9 @@ def _is_kind_of(sketch: Sketch, place: int, beside: int | None, column: ColumnRe
 
 def read_text(sketch: Sketch, place: int) -> None:
     node = sketch.nodes[place]
+    if not node.quoted:
+        _read_person(sketch, place)
+        return
     left = sketch.before(place, over=JOINING)
     column = sketch.column(left) if sketch.is_free(left) else None
     if column is None and sketch.op(left) is Op.OR:
@@ -138,6 +141,29 @@ def read_text(sketch: Sketch, place: int) -> None:
     halves = _halves(sketch, column, node.text) if operator is Operator.EQUAL and left is None else ()
     for part, text in halves or ((column, node.text),):
         sketch.conditions.append(Placed(place, Comparison(Measure(part), operator, Literal(text))))
+
+
+def _read_person(sketch: Sketch, place: int) -> None:
+    """ "Shipments of Lena Roth": the person of that name, of the only nearest table that has such names."""
+    beside = sketch.table(place - 1) if place else None
+    # "Shipments of driver Lena Roth" says whose name it is.
+    near = sketch.mentioned_tables() if beside is None else [beside]
+    graph = sketch.index.graph
+    distances = {
+        ColumnRef(table, column): min((graph.distance(other, table) for other in near), default=0)
+        for table, column in sketch.index.names_of_persons
+    }
+    least = min(distances.values(), default=float("inf"))
+    found = [column for column, distance in distances.items() if distance == least]
+    if len(found) != 1 or least == float("inf"):
+        return
+    text = sketch.nodes[place].text
+    negation = negation_before(sketch, place)
+    sketch.take(place, negation)
+    sketch.doubts += 0.05
+    operator = Operator.EQUAL if negation is None else Operator.UNEQUAL
+    for part, said in _halves(sketch, found[0], text) or ((found[0], text),):
+        sketch.conditions.append(Placed(place, Comparison(Measure(part), operator, Literal(said))))
 
 
 def _halves(sketch: Sketch, column: ColumnRef, text: str) -> tuple[tuple[ColumnRef, str], ...]:

@@ -236,6 +236,16 @@ class CatalogIndex:
         return tables[0] if len(tables) == 1 else None
 
     @cached_property
+    def names_of_persons(self) -> tuple[tuple[int, int], ...]:
+        """Each table that holds names of persons, with the first column of them."""
+        found: dict[int, int] = {}
+        for number, table in enumerate(self.catalog.tables):
+            for place, column in enumerate(table.columns):
+                if column.person_name:
+                    found.setdefault(number, place)
+        return tuple(found.items())
+
+    @cached_property
     def staff_table(self) -> int | None:
         """Those who work here: the only table that is called so."""
         tables = [

@@ -6,7 +6,7 @@ column is meant is decided later, over the whole question.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import Final
@@ -64,7 +64,32 @@ def read_nodes(question: str, index: CatalogIndex, today: date) -> tuple[Node, .
         nodes.append(span.node)
         end = span.start
     nodes.reverse()
-    return tuple(nodes)
+    return tuple(_with_names(nodes, index))
+
+
+def _with_names(nodes: Sequence[Node], index: CatalogIndex) -> Iterator[Node]:
+    """Join unknown words in capitals into one text where the data holds names of persons, which are kept out of the catalog.
+
+    "Shipments of Lena Roth": whoever writes a name so means a person of that name. Behind "in" and "from" it is a place.
+    """
+    place = 0
+    while place < len(nodes):
+        end = place
+        while (
+            end < len(nodes) and nodes[end].kind is NodeKind.WORD and nodes[end].capital and nodes[end].text.isalpha()
+        ):
+            end += 1
+        before = nodes[place - 1].text.lower() if place else ""
+        if 2 <= end - place <= _NAME_WORDS_MAX and index.names_of_persons and before not in _OF_PLACES:
+            yield Node(NodeKind.TEXT, " ".join(node.text for node in nodes[place:end]))
+            place = end
+        else:
+            yield nodes[place]
+            place += 1
+
+
+_NAME_WORDS_MAX: Final = 3
+_OF_PLACES: Final = frozenset({"in", "from", "at", "near", "to"})
 
 
 def _cut_chinese(tokens: Sequence[Token], index: CatalogIndex) -> list[Token]:

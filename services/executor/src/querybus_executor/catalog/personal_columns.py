@@ -51,7 +51,15 @@ _PERSONS: Final = word_set(
     "customer client employee staff patient student pupil member user person people contact guest worker colleague"
     " subscriber visitor applicant candidate resident tenant borrower reader teacher instructor faculty doctor physician"
     " nurse donor donator passenger recipient dependent cust emp cardholder policyholder insured debtor volunteer"
+    " driver courier agent manager supervisor trainer coach technician mechanic engineer operator cashier clerk"
+    " receptionist secretary accountant consultant adviser advisor lawyer therapist dentist vet veterinarian midwife"
+    " seller salesperson salesman rep representative owner parent sibling spouse relative neighbor neighbour"
 )
+_PUBLIC: Final = word_set(
+    "artist author actor actress player director singer composer writer band performer musician editor journalist"
+    " athlete wrestler candidate politician president host presenter jockey rider skater swimmer cyclist"
+)
+"""Persons who are known to everybody, and asked about by their names."""
 _NAME_PARTS: Final = word_set("first last middle given family maiden personal birth")
 _WHOLE_NAMES: Final = word_set("firstname lastname surname forename fname lname mname")
 _CHINESE_NAMES: Final = re.compile(r"姓名|名字|^姓$")
@@ -112,8 +120,11 @@ def names_persons(table: str, column: str) -> bool:
     if parts[-1] != "name":
         return False
     before = [singular(part) for part in parts[:-1]]
-    if before in ([], ["full"], [singular(part) for part in words(table)]):
-        return _is_of_persons(words(table))
+    if before == ["full"]:
+        # Only persons have a full name.
+        return not _is_any_of(words(table), _PUBLIC)
+    if before in ([], [singular(part) for part in words(table)]):
+        return _is_any_of(words(table), _PERSONS)
     return before[-1] in _NAME_PARTS or before[-1] in _PERSONS
 
 
@@ -126,9 +137,9 @@ def recognised_by(table: str, column: Column) -> str:
     return "by the form of its values"
 
 
-def _is_of_persons(parts: Iterable[str]) -> bool:
+def _is_any_of(parts: Iterable[str], persons: Collection[str]) -> bool:
     last = list(parts)[-1:]
-    return bool(last) and singular(last[0]) in _PERSONS
+    return bool(last) and singular(last[0]) in persons
 
 
 def personal_form(values: Collection[str]) -> str:
