@@ -5,6 +5,8 @@ The words are those of the lexicon's group for names, in both languages; the sho
 
 from __future__ import annotations
 
+from typing import Final
+
 from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import lexicon
 from querybus_translator.language.names import is_han
@@ -43,7 +45,29 @@ def labels(index: CatalogIndex, table: int, *, chinese: bool = False) -> tuple[C
         if least == 0 or len(chosen) == 1:
             return tuple(chosen[:1])
         return tuple(chosen[:_LABELS_MAX])
-    return key_columns(index, table)
+    return _told_apart_by(index, table) or key_columns(index, table)
+
+
+_MARKS: Final = frozenset(
+    {"plate", "sku", "isbn", "registration", "serial", "reference", "number", "barcode", "tag", "callsign"}
+)
+
+
+def _told_apart_by(index: CatalogIndex, table: int) -> tuple[ColumnRef, ...]:
+    """A truck's plate, a room's code: of rows that are known by a number alone the only text that no two of them share."""
+    own = index.table(table)
+    foreign = {name for key in own.foreign_keys for name in key.columns}
+    named = {name for key in own.unique_keys if len(key) == 1 for name in key}
+    found = [
+        ColumnRef(table, number)
+        for number, column in enumerate(own.columns)
+        if column.kind is ColumnKind.TEXT
+        and not column.personal
+        and column.name not in {*foreign, *own.primary_key}
+        and any(name[-1] in _MARKS for name in index.entry_of_column(table, number).names)
+        and (column.name in named or ((own.row_estimate or 0) > 1 and column.distinct_count == own.row_estimate))
+    ]
+    return tuple(found) if len(found) == 1 else ()
 
 
 def whole_name(index: CatalogIndex, half: ColumnRef) -> tuple[ColumnRef, ...]:
