@@ -113,13 +113,13 @@ def _is_said_of_rows(nodes: Sequence[Node], place: int) -> bool:
 
 
 def _is_done_then(nodes: Sequence[Node], place: int, index: CatalogIndex) -> bool:
-    """ "Tickets closed by month": the day on which they were closed, and not the state that is stored just so."""
-    following = nodes[place + 1] if place + 1 < len(nodes) else None
-    if (
-        following is None
-        or following.op not in (Op.BY, Op.EACH)
-        or step_at([n.text.lower() for n in nodes], place + 2) is None
-    ):
+    """ "Tickets closed by month", "shipped in May": the day on which they were, and not the state that is stored just so."""
+    behind = _beside(nodes, place, 1)
+    following = nodes[place + 1] if behind is not None else None
+    if behind is None or following is None:
+        return False
+    is_cut = following.op in (Op.BY, Op.EACH) and step_at([node.text.lower() for node in nodes], place + 2) is not None
+    if not is_cut and (nodes[behind].kind is not NodeKind.PERIOD or not _is_behind_rows(nodes, place)):
         return False
     links = nodes[place].candidates
     days = {
@@ -128,6 +128,11 @@ def _is_done_then(nodes: Sequence[Node], place: int, index: CatalogIndex) -> boo
         if link.value is None and link.column is not None and index.column(link.table, link.column).kind in _DATES
     }
     return any(link.value is not None and link.table in days for link in links)
+
+
+def _is_behind_rows(nodes: Sequence[Node], place: int) -> bool:
+    other = _beside(nodes, place, -1)
+    return other is not None and any(link.column is None for link in nodes[other].candidates[:1])
 
 
 _DATES: Final = frozenset({ColumnKind.DATE, ColumnKind.DATETIME})

@@ -209,8 +209,8 @@ def _with_figures(
     start = question.find(word)
     for figure in figures_of(tables, index)[:FIGURES_TRIED_MAX]:
         called = display(index.column(*figure), language)
-        said = question[:start].lower().endswith("total ") or called.startswith("total ")
-        total = f"总{called}" if language == "zh" else f"{'' if said else 'total '}{owner}{called}"
+        before, bare = question[:start].lower(), called.removeprefix("total ")
+        total = f"总{called}" if language == "zh" else f"{'' if before.endswith('total ') else 'total '}{owner}{bare}"
         yield question[:start] + total + question[start + len(word) :]
 
 

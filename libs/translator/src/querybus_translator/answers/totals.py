@@ -13,7 +13,7 @@ from querybus_translator.language.lexicon import Op
 from querybus_translator.language.names import is_han
 from querybus_translator.language.stems import base_form
 from querybus_translator.readers.amounts import is_additive
-from querybus_translator.readers.payments import is_money
+from querybus_translator.readers.payments import is_money, is_price_of_rows
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.phrases import Node, NodeKind
 from querybus_translator.writing.sketch import TEMPORAL
@@ -156,7 +156,10 @@ def _totals_about(table: int, index: CatalogIndex, language: Language) -> list[s
     """
     figures = figures_of(_nearest_first(table, index), index)
     summed = [place for place in figures if is_additive(index, *place)] or figures
-    summed.sort(key=lambda place: not is_money(index, *place))
+    if not any(is_money(index, *place) for place in summed):
+        # "Revenue per client" may be the prices of what they ordered, where nothing else is money.
+        summed = [*(place for place in figures if is_price_of_rows(index, *place)), *summed]
+    summed.sort(key=lambda place: not is_money(index, *place) and not is_price_of_rows(index, *place))
     names = Counter(column.name.lower() for item in index.catalog.tables for column in item.columns)
     called: list[str] = []
     for near, number in summed:

@@ -25,6 +25,7 @@ from querybus_translator.language.clauses import (
 from querybus_translator.language.lexicon import ADJECTIVES, Op, lexicon
 from querybus_translator.language.time.periods import years_before
 from querybus_translator.readers.amounts import one_amount
+from querybus_translator.readers.deeds import rows_of_deed
 from querybus_translator.readers.patterns import read_patterns, read_patterns_behind
 from querybus_translator.readers.time.clocks import read_clocks, read_days_of_weeks
 from querybus_translator.readers.time.periods import read_bounded_period, read_period_alone, read_ranges
@@ -235,6 +236,10 @@ def _of_what_is_behind(sketch: Sketch, place: int, figure: int, right: int | Non
         return
     if sketch.op(right) is Op.TIMES:
         sketch.take(place, figure, right)
+        rows = rows_of_deed(sketch, place - 1)
+        if rows is not None:
+            count_rows(sketch, place, rows, operator, number)
+            return
         sketch.having.append((place, Comparison(Measure(aggregate=Aggregate.COUNT), operator, Literal(number))))
         return
     again = _last_compared(sketch, place)

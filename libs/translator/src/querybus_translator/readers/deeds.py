@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from querybus_translator.language.clauses import DAY_SIGNS
 from querybus_translator.language.lexicon import Op, lexicon
+from querybus_translator.language.stems import stem
 from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Form, Measure, Operator, columns_of
@@ -12,9 +13,11 @@ from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
 
 def is_denied_deed(sketch: Sketch, place: int) -> bool:
     """ "Never ordered", "not reviewed": what did not happen is nothing to show."""
-    word = sketch.nodes[place].text.lower()
-    is_verb = word.endswith("ed") and " " not in word and sketch.column(place) is not None
-    return is_verb and not sketch.chinese and sketch.op(sketch.before(place)) is Op.NOT
+    word, denied = sketch.nodes[place].text.lower(), sketch.before(place)
+    if sketch.chinese or " " in word or sketch.column(place) is None or sketch.op(denied) is not Op.NOT:
+        return False
+    never = denied is not None and "never" in sketch.nodes[denied].text.lower().split()
+    return word.endswith("ed") or (never and word in lexicon().verbs)
 
 
 def is_deed(sketch: Sketch, place: int, column: ColumnRef) -> bool:
@@ -90,6 +93,26 @@ def doers(sketch: Sketch, table: int) -> tuple[ColumnRef, ...]:
     return people[0] if len(people) == 1 else ()
 
 
+def rows_of_deed(sketch: Sketch, verb: int | None) -> int | None:
+    """Return the only table with a day that is called after a verb, of which what is named before may have many rows."""
+    word = "" if verb is None or sketch.chinese else sketch.nodes[verb].text.lower()
+    named = next((table for place in range(verb or 0) if (table := sketch.table(place)) is not None), None)
+    tables = sketch.index.catalog.tables
+    counts = any("often" in node.text.lower() or node.op is Op.TIMES for node in sketch.nodes[(verb or 0) + 1 :])
+    is_done = word.endswith("ed") or (counts and word in lexicon().verbs)
+    if not is_done or named is None or len(tables) > _TABLES_SEARCHED_MAX:
+        return None
+    found = {
+        table
+        for table in range(len(tables))
+        for day in sketch.time_columns(table)
+        if stem(word) in {stem(part) for name in sketch.index.entry_of_column(table, day.column).names for part in name}
+    }
+    many = [table for table in found if sketch.index.graph.is_many(named, table)]
+    return many[0] if len(many) == 1 else None
+
+
+_TABLES_SEARCHED_MAX = 60
 _WHO = frozenset({"who", "谁"})
 _SAID_MIN = 0.9
 _COPULAS = frozenset({"is", "are", "was", "were"})

@@ -146,6 +146,13 @@ def _is_called(sketch: Sketch, column: ColumnRef, called: set[str]) -> bool:
     return any(stem(word) in called for name in names for word in name)
 
 
+def is_price_of_rows(index: CatalogIndex, table: int, column: int) -> bool:
+    """Return whether a column is the price of what happened on a day and refers to others: an order's, and no product's."""
+    own, names = index.table(table), index.entry_of_column(table, column).names
+    has_day = any(item.kind in TEMPORAL for item in own.columns)
+    return has_day and bool(own.foreign_keys) and any(name[-1] in _PRICES for name in names if name)
+
+
 def is_money(index: CatalogIndex, table: int, column: int) -> bool:
     """Return whether a column holds sums of money: amounts, fees, totals of prices."""
     names = index.entry_of_column(table, column).names

@@ -9,9 +9,10 @@ from dataclasses import replace
 
 from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import ADJECTIVES, Concept, Op, lexicon
-from querybus_translator.language.stems import base_form, stem
+from querybus_translator.language.stems import base_form
+from querybus_translator.readers.deeds import rows_of_deed
 from querybus_translator.readers.kinds import rows_of_kind
-from querybus_translator.readers.payments import TABLES_SEARCHED_MAX, amount_of_verb, only_done
+from querybus_translator.readers.payments import amount_of_verb, only_done
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Measure, Ordering
 from querybus_translator.writing.sketch import TEMPORAL, Ranking, Sketch
@@ -241,7 +242,7 @@ def _most(sketch: Sketch, place: int) -> None:
         sketch.take(verb)
         sketch.rankings.append(Ranking(place, None, descending, count, counted=done))
         return
-    rows = _rows_of_deed(sketch, verb)
+    rows = rows_of_deed(sketch, verb)
     if rows is not None:
         # "Which book is borrowed most often": in as many rows as have the day of it.
         sketch.rankings.append(Ranking(place, None, descending, count, counted=rows))
@@ -255,23 +256,6 @@ def _most(sketch: Sketch, place: int) -> None:
     # "Which level spends the most": what is spent is not how many rows there are, and nothing else is said.
     sketch.doubts += 1.0 if _is_done(sketch, place) else 0.15
     sketch.rankings.append(Ranking(place, Measure(aggregate=Aggregate.COUNT), descending, count))
-
-
-def _rows_of_deed(sketch: Sketch, verb: int | None) -> int | None:
-    """Return the only table with a day that is called after a verb, of which what is named before may have many rows."""
-    word = "" if verb is None or sketch.chinese else sketch.nodes[verb].text.lower()
-    named = next((table for place in range(verb or 0) if (table := sketch.table(place)) is not None), None)
-    tables = sketch.index.catalog.tables
-    if not word.endswith("ed") or named is None or len(tables) > TABLES_SEARCHED_MAX:
-        return None
-    found = {
-        table
-        for table in range(len(tables))
-        for day in sketch.time_columns(table)
-        if stem(word) in {stem(part) for name in sketch.index.entry_of_column(table, day.column).names for part in name}
-    }
-    many = [table for table in found if sketch.index.graph.is_many(named, table)]
-    return many[0] if len(many) == 1 else None
 
 
 def _doer(sketch: Sketch, place: int, table: int) -> ColumnRef | None:

@@ -93,7 +93,8 @@ def known_by(index: CatalogIndex, table: int, *, chinese: bool = False) -> tuple
     own = index.table(table)
     # A name may be the key as well.
     is_number = bool(named) and not _is_label(index.entry_of_column(table, named[0].column).names[0][-1])
-    if named != key_columns(index, table) or not is_number:
+    is_mark = bool(named) and named == _told_apart_by(index, table)
+    if not is_mark and (named != key_columns(index, table) or not is_number):
         return named
     kinds = ((ColumnKind.DATE, ColumnKind.DATETIME), (ColumnKind.NUMBER, ColumnKind.INTEGER), (ColumnKind.TEXT,))
     chosen: list[ColumnRef] = []
@@ -102,6 +103,7 @@ def known_by(index: CatalogIndex, table: int, *, chinese: bool = False) -> tuple
             ColumnRef(table, number)
             for number, column in enumerate(own.columns)
             if column.kind in some and not column.personal and not index.is_key(table, number)
+            if ColumnRef(table, number) not in named
         ]
         chosen += columns[:most]
     return (*named, *chosen)

@@ -67,11 +67,18 @@ def assemble(sketch: Sketch) -> Form | None:
 
 def _who_never(sketch: Sketch, anchor: int) -> int:
     """ "Who has never borrowed anything": those who may borrow, and not what was borrowed."""
-    people = doers(sketch, anchor) if any(is_denied_deed(sketch, place) for place in range(len(sketch.nodes))) else ()
-    if not people or sketch.targets:
+    deeds = [column for place in range(len(sketch.nodes)) if (column := _denied(sketch, place)) is not None]
+    if not deeds or sketch.targets or sketch.nodes[0].text.lower() != "who":
         return anchor
+    people = doers(sketch, deeds[0].table)
     sketch.distinct = False
-    return people[0].table
+    if not people and anchor not in {table for table, _ in sketch.index.names_of_persons}:
+        sketch.doubts += 1.0
+    return people[0].table if people else anchor
+
+
+def _denied(sketch: Sketch, place: int) -> ColumnRef | None:
+    return sketch.column(place) if is_denied_deed(sketch, place) else None
 
 
 def _anchor(sketch: Sketch) -> int | None:
@@ -148,6 +155,10 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
             if not plain:
                 shown += names
     sketch.doubts += 0.3 if len(sketch.rankings) > 1 else 0.0
+    counts_itself = any(item.left.aggregate is not None and item.left.home == anchor for item in having)
+    if counts_itself and len(tables) == 1 and not targets and not group:
+        # "Who travelled more than twice": each of them is one row.
+        sketch.doubts += 1.0
     named = [_named(sketch, place, target) for place, target in zip(places, targets, strict=True)]
     targets = _without_echoes(sketch, named)
     plain = [target for target in targets if target.aggregate is None]
