@@ -14,8 +14,12 @@ from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
 def is_denied_deed(sketch: Sketch, place: int) -> bool:
     """ "Never ordered", "not reviewed": what did not happen is nothing to show."""
     word, denied = sketch.nodes[place].text.lower(), sketch.before(place)
-    if sketch.chinese or " " in word or sketch.column(place) is None or sketch.op(denied) is not Op.NOT:
+    column = sketch.column(place)
+    if " " in word or column is None or sketch.op(denied) is not Op.NOT:
         return False
+    if sketch.chinese:
+        # 没有支付: the day of it is not there; 没有支付日期 says it itself.
+        return sketch.kind(column) in TEMPORAL and DAY_SIGNS.isdisjoint(word)
     never = denied is not None and "never" in sketch.nodes[denied].text.lower().split()
     return word.endswith("ed") or (never and word in lexicon().verbs)
 

@@ -334,7 +334,8 @@ def _highest(sketch: Sketch, place: int) -> None:
         sketch.take(place, following)
         # "The latest review" is no rating, "the oldest booking" no time of booking.
         is_other = _is_of_time(sketch, place) and not _says_when(sketch, place, column)
-        sketch.doubts += 1.0 if is_other or _names_rows(sketch, place, following) else 0.0
+        is_no_height = sketch.kind(column) in TEMPORAL and sketch.nodes[place].text.lower().endswith(_HEIGHTS)
+        sketch.doubts += 1.0 if is_other or is_no_height or _names_rows(sketch, place, following) else 0.0
         direct = _is_direct(sketch, place) and where is None
         sketch.rankings.append(Ranking(place, Measure(column), descending, count, direct=direct))
         return
@@ -395,6 +396,9 @@ def _by_figure_before(sketch: Sketch, place: int, descending: bool, count: int, 
         sketch.rankings.append(Ranking(place, Measure(summed, aggregate), descending, count))
         return True
     behind = sketch.column(previous) if sketch.is_free(previous) else None
+    if behind is not None and sketch.kind(behind) in TEMPORAL and sketch.nodes[place].text.lower().endswith(_HEIGHTS):
+        # No day is higher than another: what resembles a wage is when it was paid.
+        sketch.doubts += 1.0
     if behind is not None and _ranks(sketch, behind) and (sketch.chinese or _is_said_of(sketch, previous, place)):
         sketch.take(place, previous)
         direct = sketch.chinese and not is_counted and _ends_question(sketch, place)
@@ -422,6 +426,9 @@ def _are_several(sketch: Sketch, place: int, following: int | None) -> bool:
     noun = "" if following is None else sketch.nodes[following].text.lower()
     opens = all(node.kind is NodeKind.STOP or node.op is Op.SHOW for node in sketch.nodes[:place])
     return opens and not sketch.chinese and sketch.table(following) is not None and base_form(noun) != noun
+
+
+_HEIGHTS = ("highest", "lowest", "最高", "最低", "最高的", "最低的")
 
 
 def _is_said_of(sketch: Sketch, previous: int | None, place: int) -> bool:

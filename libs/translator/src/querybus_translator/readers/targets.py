@@ -276,8 +276,10 @@ def _ranks_rows(sketch: Sketch, place: int) -> bool:
     """ "The best-selling products": what stands right behind the figure is ranked."""
     figure = sketch.after(place)
     ranked = sketch.after(figure)
-    is_beside = figure is not None and ranked == figure + 1
-    return not sketch.chinese and is_beside and sketch.column(figure) is not None and sketch.table(ranked) is not None
+    if sketch.column(figure) is None or sketch.table(ranked) is None or figure is None:
+        return False
+    # 最早开业的酒店: the hotel, and not the day.
+    return ranked == len(sketch.nodes) - 1 if sketch.chinese else ranked == figure + 1
 
 
 def _asks_who(sketch: Sketch) -> bool:
@@ -285,7 +287,7 @@ def _asks_who(sketch: Sketch) -> bool:
     return any(node.text.lower().split()[0] in _PERSONS for node in sketch.nodes[:2] if node.op is Op.SHOW)
 
 
-_PERSONS = frozenset({"who", "whom"})
+_PERSONS = frozenset({"who", "whom", "谁"})
 
 
 def _count(sketch: Sketch, place: int) -> None:
@@ -314,7 +316,7 @@ def _count(sketch: Sketch, place: int) -> None:
     while sketch.chinese and following is not None and sketch.nodes[following].period is not None:
         # 多少场2014年的音乐会: the period belongs to what is counted.
         following = sketch.after(following, over=over)
-    previous = sketch.before(place, over=(Op.DISTINCT,)) if sketch.chinese else None
+    previous = sketch.before(place, over=(Op.DISTINCT, Op.IN_ALL)) if sketch.chinese else None
     candidates = (
         (following, previous) if not _prefers_previous(sketch, place, previous, following) else (previous, following)
     )
@@ -376,6 +378,11 @@ _COMPARED = frozenset({Op.GREATER, Op.AT_LEAST, Op.LESS, Op.AT_MOST, Op.BETWEEN}
 
 def _counted(sketch: Sketch, place: int, *, distinct: bool) -> Measure | None:
     table, column, value = sketch.table(place), sketch.column(place), sketch.value(place)
+    amount = amount_of_rows(sketch, place) if sketch.chinese and sketch.free_places(Op.IN_ALL) else None
+    if amount is not None:
+        # 付款一共多少: how much, and not how often.
+        sketch.take(*sketch.free_places(Op.IN_ALL))
+        return Measure(amount, Aggregate.SUM)
     if table is not None:
         return Measure(aggregate=Aggregate.COUNT, table=table)
     if value is not None:

@@ -79,8 +79,11 @@ def _are_persons(sketch: Sketch, place: int, table: int) -> bool:
 
 
 _PERSONS: Final = frozenset(
-    {"member", "customer", "client", "user", "person", "people", "guest", "visitor", "subscriber"}
-)
+    {
+        "member", "customer", "client", "user", "person", "people", "guest", "visitor", "subscriber",
+        "会员", "客户", "顾客", "用户", "客人", "人",
+    }
+)  # fmt: skip
 
 
 def _is_kind_of(sketch: Sketch, place: int, beside: int | None, column: ColumnRef) -> bool:

@@ -267,6 +267,9 @@ class CatalogIndex:
             english = [item for item in lexicon().related.get(word, ()) if not is_han(item)]
             for other, closeness in stands_for(english, self.own, self._words_otherwise()).items():
                 self._add(result, other, closeness)
+            # 注册 is to register, and a column is called "registered on".
+            for other in (other for item in english for other in self._stems.get(stem(item), ())):
+                self._add(result, other, SAME_STEM)
 
     def _add_english(self, result: dict[str, float], word: str) -> None:
         for other in self._stems.get(stem(word), ()):

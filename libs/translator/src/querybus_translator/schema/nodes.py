@@ -401,7 +401,12 @@ def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Spa
         )
         least = best - (_BELOW_EXACT_MAX if exact else _BELOW_BEST_MAX)
         candidates = _with_said_head(candidates, token, index)
-        exactly = [link for link in candidates if link.score >= _EXACT_SCORE]
+        exactly = [
+            link
+            for link in candidates
+            if link.score >= _EXACT_SCORE
+            or (link.column is None and link.score >= whole and token.kind is TokenKind.HAN)
+        ]
         kept = tuple(link for link in candidates if link.score >= least and not _is_outdone(link, exactly))[
             :CANDIDATES_MAX
         ]
@@ -441,7 +446,8 @@ def _is_outdone(link: Candidate, exactly: Sequence[Candidate]) -> bool:
 
     "Rating" beside a column of that name is no other word for its table of reviews, "repairs" none for the day of one.
     """
-    return link.score < _LIGHT_SCORE_MIN and any(link.table == other.table for other in exactly)
+    is_less = link.score < _LIGHT_SCORE_MIN or (link.column is not None and link.score < _EXACT_SCORE)
+    return is_less and any(link is not other and link.table == other.table for other in exactly)
 
 
 def _is_figure_of(token: Token, behind: Sequence[str], index: CatalogIndex) -> bool:

@@ -144,6 +144,10 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
         if instead is not None:
             sketch.absences.append((ranking.place, instead))
             continue
+        counts_itself = by.aggregate is Aggregate.COUNT and by.column is None and by.table in (None, anchor)
+        if counts_itself and targets and not plain and not group and ranking.grouped is None:
+            # One count is not the largest of anything.
+            sketch.doubts += 1.0
         is_listed = ranking.grouped is None and not group and not targets
         if len(tables) == 1 and _ranks_itself(sketch, anchor, by, plain, is_listed=is_listed):
             sketch.doubts += 1.0
