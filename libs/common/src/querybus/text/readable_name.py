@@ -20,6 +20,10 @@ _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _PART: Final = re.compile(rf"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[{_HAN}]+|[^\W\d_]+")
 _SAYS_NOTHING: Final = frozenset({"tbl", "tb", "t", "dim", "fact", "vw", "v", "col", "fld"})
 """What stands before a name because of a convention."""
+_UNITS: Final = frozenset(
+    {"kg", "km", "cm", "mm", "ml", "kwh", "mwh", "mb", "gb", "tb", "ms", "sqm", "mph", "usd", "eur", "gbp", "cny"}
+)
+"""Units at the end of a name."""
 _ENGLISH_ONLY: Final = frozenset({"of", "the", "a", "and"})
 
 
@@ -51,8 +55,14 @@ def readable_name(name: str, language: Language) -> str:
     ('Active', '是否启用')
     >>> readable_name("order_date", "zh"), readable_name("city_name", "zh"), readable_name("zorb_x", "zh")
     ('订单日期', '城市名称', '')
+    >>> readable_name("weight_kg", "en"), readable_name("weight_kg", "zh")
+    ('Weight (kg)', '重量（kg）')
     """
     parts = _PART.findall(name)
+    if len(parts) > 1 and parts[-1].lower() in _UNITS:
+        label = readable_name("_".join(parts[:-1]), language)
+        unit = parts[-1].lower()
+        return label and (f"{label}（{unit}）" if language == "zh" else f"{label} ({unit})")
     if len(parts) > 1 and parts[0].lower() in _SAYS_NOTHING:
         parts = parts[1:]
     is_mixed = not name.isupper()
@@ -81,12 +91,14 @@ def _in_chinese(text: str) -> str | None:
     words = text.split()
     said: list[str] = []
     while words:
-        pair = _chinese().get(" ".join(words[:2])) if len(words) > 1 else None
-        word = pair or _chinese().get(_base(words[0]))
+        length = next(
+            (length for length in (3, 2) if " ".join(words[:length]) in _chinese() and len(words) >= length), 1
+        )
+        word = _chinese().get(" ".join(words[:length]) if length > 1 else _base(words[0]))
         if word is None and words[0] not in _ENGLISH_ONLY:
             return None
         said.append(word or "")
-        words = words[2 if pair else 1 :]
+        words = words[length:]
     return "".join(said)
 
 

@@ -22,10 +22,11 @@ from querybus_translator.language.lexicon import Op
 from querybus_translator.language.names import is_han
 from querybus_translator.language.time.words import RECURRING
 from querybus_translator.readers.conditions import read_conditions
-from querybus_translator.readers.orders import read_groups, read_orders
+from querybus_translator.readers.figures.shares import flagged
+from querybus_translator.readers.groups import read_groups
+from querybus_translator.readers.orders import read_orders
 from querybus_translator.readers.rankings import read_rankings
 from querybus_translator.readers.reading import Reading, hints_of
-from querybus_translator.readers.shares import flagged
 from querybus_translator.readers.targets import read_targets
 from querybus_translator.resolve import resolve
 from querybus_translator.schema.index import CatalogIndex

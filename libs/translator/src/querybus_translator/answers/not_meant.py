@@ -14,7 +14,7 @@ from typing import Final
 from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.stems import stem
-from querybus_translator.readers.amounts import MONEY_ROWS, MONEY_ROWS_ZH
+from querybus_translator.readers.figures.amounts import MONEY_ROWS, MONEY_ROWS_ZH
 from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.contradictions import are_contradictory

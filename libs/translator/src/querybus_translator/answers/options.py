@@ -9,6 +9,7 @@ from querybus.text.readable_name import readable_name, spoken_name
 from querybus_translator.language.lexicon import lexicon
 from querybus_translator.language.names import is_han, name_words
 from querybus_translator.schema.index import CatalogIndex
+from querybus_translator.schema.values import flag_values
 from querybus_translator.writing.form import ColumnRef
 from querybus_translator.writing.sketch import NUMERIC
 
@@ -61,7 +62,7 @@ def _first(index: CatalogIndex, number: int, *, figures: bool) -> Column | None:
     for place, column in enumerate(table.columns):
         if column.name in keys or column.personal or _names_a_key(index, ColumnRef(number, place)):
             continue
-        if figures and column.kind in NUMERIC:
+        if figures and column.kind in NUMERIC and flag_values(column) is None:
             return column
         is_name = bool(name_words(column.name)) and name_words(column.name)[-1] in lexicon().label_words
         # Nobody counts a thing by its own name.

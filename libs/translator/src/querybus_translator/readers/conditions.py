@@ -24,12 +24,12 @@ from querybus_translator.language.clauses import (
 )
 from querybus_translator.language.lexicon import ADJECTIVES, Op, lexicon
 from querybus_translator.language.time.periods import years_before
-from querybus_translator.readers.amounts import one_amount
 from querybus_translator.readers.deeds import rows_of_deed
+from querybus_translator.readers.figures.amounts import one_amount
+from querybus_translator.readers.figures.units import column_of_unit, read_units
 from querybus_translator.readers.patterns import read_patterns, read_patterns_behind
 from querybus_translator.readers.time.clocks import read_clocks, read_days_of_weeks
 from querybus_translator.readers.time.periods import read_bounded_period, read_period_alone, read_ranges
-from querybus_translator.readers.units import column_of_unit, read_units
 from querybus_translator.readers.values import read_bare_number, read_text, read_value
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Form, Literal, Measure, Operator

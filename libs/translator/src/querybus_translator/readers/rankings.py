@@ -8,11 +8,29 @@ from __future__ import annotations
 from dataclasses import replace
 
 from querybus.core.catalog import ColumnKind
-from querybus_translator.language.lexicon import ADJECTIVES, Concept, Op, lexicon
+from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.stems import base_form
 from querybus_translator.readers.deeds import rows_of_deed
+from querybus_translator.readers.figures.payments import amount_of_verb, only_done
 from querybus_translator.readers.kinds import rows_of_kind
-from querybus_translator.readers.payments import amount_of_verb, only_done
+from querybus_translator.readers.superlatives import (
+    EXACT_MIN,
+    HEIGHTS,
+    SAID_MIN,
+    are_several,
+    concepts_of,
+    ends_question,
+    is_direct,
+    is_lasting,
+    is_of_time,
+    is_reversed,
+    is_said_of,
+    names_rows,
+    newest,
+    ranks,
+    says_when,
+    takes_time,
+)
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Measure, Ordering
 from querybus_translator.writing.sketch import TEMPORAL, Ranking, Sketch
@@ -217,15 +235,21 @@ def _most(sketch: Sketch, place: int) -> None:
     if column is not None and sketch.is_free(following):
         sketch.take(place, following)
         if sketch.is_numeric(column) and not sketch.is_key(column):
-            sketch.rankings.append(Ranking(place, Measure(column), descending, count, direct=_is_direct(sketch, place)))
+            sketch.rankings.append(Ranking(place, Measure(column), descending, count, direct=is_direct(sketch, place)))
         else:
             measure = Measure(column, Aggregate.COUNT)
             sketch.rankings.append(Ranking(place, measure, descending, count))
         return
     sketch.take(place)
+    _by_what_is_done(sketch, place, descending, count)
+
+
+def _by_what_is_done(sketch: Sketch, place: int, descending: bool, count: int) -> None:
+    """ "Which guest spent the most", "is borrowed most often", "costs the most": the verb before says what ranks."""
+    verb = place - 1 if place else None
     before = sketch.before(place)
     spent, pick = amount_of_verb(sketch, verb), sketch.pick(verb)
-    if spent is not None and (pick is None or pick.score < _SAID_MIN):
+    if spent is not None and (pick is None or pick.score < SAID_MIN):
         # "Which guest spent the most", though a salary is paid as well.
         sketch.take(verb)
         only_done(sketch, place, *spent)
@@ -235,7 +259,7 @@ def _most(sketch: Sketch, place: int) -> None:
     if (
         done is not None
         and pick is not None
-        and pick.score < _EXACT_MIN
+        and pick.score < EXACT_MIN
         and sketch.pick(sketch.before(verb)) is not None
     ):
         # "Which country books the most": what rows of that name are.
@@ -330,13 +354,13 @@ def _highest(sketch: Sketch, place: int) -> None:
             return
         following = named if sketch.column(named) is not None else following
     column = sketch.column(following) if sketch.is_free(following) else None
-    if column is not None and _ranks(sketch, column):
+    if column is not None and ranks(sketch, column):
         sketch.take(place, following)
         # "The latest review" is no rating, "the oldest booking" no time of booking.
-        is_other = _is_of_time(sketch, place) and not _says_when(sketch, place, column)
-        is_no_height = sketch.kind(column) in TEMPORAL and sketch.nodes[place].text.lower().endswith(_HEIGHTS)
-        sketch.doubts += 1.0 if is_other or is_no_height or _names_rows(sketch, place, following) else 0.0
-        direct = _is_direct(sketch, place) and where is None
+        is_other = is_of_time(sketch, place) and not says_when(sketch, place, column)
+        is_no_height = sketch.kind(column) in TEMPORAL and sketch.nodes[place].text.lower().endswith(HEIGHTS)
+        sketch.doubts += 1.0 if is_other or is_no_height or names_rows(sketch, place, following) else 0.0
+        direct = is_direct(sketch, place) and where is None
         sketch.rankings.append(Ranking(place, Measure(column), descending, count, direct=direct))
         return
     if _by_figure_before(sketch, place, descending, count, is_counted=where is not None):
@@ -346,7 +370,7 @@ def _highest(sketch: Sketch, place: int) -> None:
         if key is not None:
             sketch.take(place)
             if key.column is not None and key.aggregate is None:
-                descending = descending is not _is_reversed(sketch, place, key.column)
+                descending = descending is not is_reversed(sketch, place, key.column)
             sketch.rankings.append(Ranking(place, key, descending, count))
             return
     _by_concept(sketch, place, following, descending, count, is_counted=where is not None)
@@ -356,21 +380,21 @@ def _by_concept(
     sketch: Sketch, place: int, following: int | None, descending: bool, count: int, *, is_counted: bool
 ) -> None:
     """Rank by the column that an adjective speaks of: the oldest, the dearest, the latest; else only limit the rows."""
-    concepts = _concepts(sketch, place)
+    concepts = concepts_of(sketch, place)
     table, kind = sketch.table(following), sketch.value(following)
     if table is None and kind is not None and concepts:
         # "The heaviest dog" is an animal.
         table = rows_of_kind(sketch, kind)
     result = sketch.concept_column(concepts, place, (table, sketch.nearest_table(place))) if concepts else None
     ranked = sketch.nearest_table(place) if table is None else table
-    if ranked is not None and _is_of_time(sketch, place):
-        result = _newest(sketch, ranked, result)
+    if ranked is not None and is_of_time(sketch, place):
+        result = newest(sketch, ranked, result)
     if result is not None:
-        count = _SEVERAL if not is_counted and _are_several(sketch, place, following) else count
+        count = _SEVERAL if not is_counted and are_several(sketch, place, following) else count
         ref, backwards = result
         previous = sketch.before(place, over=(Op.EQUAL,))
         sketch.take(place, previous if sketch.is_free(previous) and sketch.column(previous) == ref else None)
-        sketch.doubts += 0.04 if not _takes_time(sketch, place) or _is_lasting(sketch, ref) else 1.0
+        sketch.doubts += 0.04 if not takes_time(sketch, place) or is_lasting(sketch, ref) else 1.0
         sketch.rankings.append(Ranking(place, Measure(ref), descending is not backwards, count))
         return
     if (
@@ -396,124 +420,18 @@ def _by_figure_before(sketch: Sketch, place: int, descending: bool, count: int, 
         sketch.rankings.append(Ranking(place, Measure(summed, aggregate), descending, count))
         return True
     behind = sketch.column(previous) if sketch.is_free(previous) else None
-    if behind is not None and sketch.kind(behind) in TEMPORAL and sketch.nodes[place].text.lower().endswith(_HEIGHTS):
+    if behind is not None and sketch.kind(behind) in TEMPORAL and sketch.nodes[place].text.lower().endswith(HEIGHTS):
         # No day is higher than another: what resembles a wage is when it was paid.
         sketch.doubts += 1.0
-    if behind is not None and _ranks(sketch, behind) and (sketch.chinese or _is_said_of(sketch, previous, place)):
+    if behind is not None and ranks(sketch, behind) and (sketch.chinese or is_said_of(sketch, previous, place)):
         sketch.take(place, previous)
-        direct = sketch.chinese and not is_counted and _ends_question(sketch, place)
+        direct = sketch.chinese and not is_counted and ends_question(sketch, place)
         sketch.rankings.append(Ranking(place, Measure(behind), descending, count, direct=direct))
         return True
     return False
 
 
-def _takes_time(sketch: Sketch, place: int) -> bool:
-    """Whether a verb of lasting stands right before: "took longest"."""
-    return place > 0 and sketch.nodes[place - 1].text.lower() in {"take", "takes", "took", "last", "lasts", "lasted"}
-
-
-def _is_lasting(sketch: Sketch, column: ColumnRef) -> bool:
-    """Whether a figure says how long something took, and not how far it is or how thick."""
-    words = {word for name in sketch.index.entry_of_column(column.table, column.column).names for word in name}
-    return not words.isdisjoint({"duration", "time", "second", "minute", "hour", "day", "night", "week", "month"})
-
-
 _SEVERAL = 10
-
-
-def _are_several(sketch: Sketch, place: int, following: int | None) -> bool:
-    """ "Newest members": the superlative stands alone before several, of whom one would be no answer."""
-    noun = "" if following is None else sketch.nodes[following].text.lower()
-    opens = all(node.kind is NodeKind.STOP or node.op is Op.SHOW for node in sketch.nodes[:place])
-    return opens and not sketch.chinese and sketch.table(following) is not None and base_form(noun) != noun
-
-
-_HEIGHTS = ("highest", "lowest", "最高", "最低", "最高的", "最低的")
-
-
-def _is_said_of(sketch: Sketch, previous: int | None, place: int) -> bool:
-    """ "Whose price is the highest", "is rated best": the column stands right before, or a form of "to be" between."""
-    between = sketch.nodes[(previous or 0) + 1 : place]
-    if previous is not None and not between and sketch.nodes[previous].text.lower().endswith("ed"):
-        return True
-    words = {node.text.lower() for node in between}
-    return bool(words & {"is", "are", "was", "were"}) and not words & {"of", "in", "for"}
-
-
-def _ranks(sketch: Sketch, column: ColumnRef) -> bool:
-    """Whether rows can be ranked by a column: figures and times, not texts that merely stand beside the superlative."""
-    return (sketch.is_numeric(column) and not sketch.is_key(column)) or column in sketch.time_columns(column.table)
-
-
-def _is_of_time(sketch: Sketch, place: int) -> bool:
-    """Whether a superlative speaks of when: the latest, the newest."""
-    return sketch.op(place) in ADJECTIVES and any("date" in concept.of for concept in _concepts(sketch, place))
-
-
-def _newest(sketch: Sketch, table: int, found: tuple[ColumnRef, bool] | None) -> tuple[ColumnRef, bool] | None:
-    """The newest guests are those who came last, and not the youngest."""
-    if found is not None and not _is_birth(sketch, found[0]):
-        return found
-    columns = [column for column in sketch.time_columns(table) if not _is_birth(sketch, column)]
-    return (columns[0], False) if columns else found
-
-
-def _is_birth(sketch: Sketch, column: ColumnRef) -> bool:
-    words = {word for name in sketch.index.entry_of_column(column.table, column.column).names for word in name}
-    return not words.isdisjoint({"birth", "born", "birthday", "出生", "生日"})
-
-
-def _names_rows(sketch: Sketch, place: int, named: int | None) -> bool:
-    """Whether an adjective stands before the very name of a table, which a column merely resembles."""
-    pick = sketch.pick(named)
-    if named is None or pick is None or sketch.op(place) not in ADJECTIVES or pick.score >= _SAID_MIN:
-        return False
-    return any(one.column is None and one.score >= _EXACT_MIN for one in sketch.nodes[named].candidates)
-
-
-_SAID_MIN = 0.9
-_EXACT_MIN = 0.99
-
-
-def _says_when(sketch: Sketch, place: int, column: ColumnRef) -> bool:
-    words = {word for name in sketch.index.entry_of_column(column.table, column.column).names for word in name}
-    meant = {word for concept in _concepts(sketch, place) for word in concept.of}
-    return sketch.kind(column) in TEMPORAL or not words.isdisjoint(meant | {"month", "年份", "时间", "日期"})
-
-
-def _ends_question(sketch: Sketch, place: int) -> bool:
-    return all(
-        node.kind in {NodeKind.STOP, NodeKind.MARK} or node.op in {Op.SHOW, Op.EQUAL}
-        for node in sketch.nodes[place + 1 :]
-    )
-
-
-def _is_direct(sketch: Sketch, place: int) -> bool:
-    """Whether the superlative itself is asked for ("what is the highest price"), not rows that have it."""
-    if not sketch.asked[place]:
-        return False
-    if sketch.chinese and any(node.text in _HOW_MUCH for node in sketch.nodes[place:]):
-        return True
-    other = sketch.before(place)
-    if other is None:
-        return place == 0 or all(node.kind is NodeKind.STOP for node in sketch.nodes[:place])
-    return sketch.op(other) in {Op.SHOW, Op.AVERAGE, Op.MAXIMUM, Op.MINIMUM, Op.SUM} or (
-        sketch.op(other) is Op.AND and sketch.op(sketch.before(other)) in {Op.AVERAGE, Op.MAXIMUM, Op.MINIMUM, Op.SUM}
-    )
-
-
-_HOW_MUCH = frozenset({"是多少", "多少"})
-
-
-def _is_reversed(sketch: Sketch, place: int, column: ColumnRef) -> bool:
-    """Whether more of an adjective means less of the column: the oldest by founding year is the earliest."""
-    words = {word for name in sketch.index.entry_of_column(column.table, column.column).names for word in name}
-    for concept in _concepts(sketch, place):
-        if any(words & sketch.index.similar(item).keys() for item in concept.of):
-            return False
-        if any(words & sketch.index.similar(item).keys() for item in concept.against):
-            return True
-    return False
 
 
 def _key_after_by(sketch: Sketch, place: int) -> Measure | None:
@@ -531,16 +449,7 @@ def _key_after_by(sketch: Sketch, place: int) -> Measure | None:
                     sketch.take(other, named, counted)
                     return Measure(aggregate=Aggregate.COUNT, table=sketch.table(counted))
             column = sketch.column(named)
-            if column is not None and sketch.is_free(named) and _ranks(sketch, column):
+            if column is not None and sketch.is_free(named) and ranks(sketch, column):
                 sketch.take(other, named)
                 return Measure(column)
     return None
-
-
-def _concepts(sketch: Sketch, place: int) -> tuple[Concept, ...]:
-    node = sketch.nodes[place]
-    if node.phrase is not None and node.op in ADJECTIVES:
-        return node.phrase.concepts
-    words = tuple(item for item in node.text.lower().split() if item != "the")
-    phrases = lexicon().english.get(words, ()) or lexicon().chinese.get(node.text.removesuffix("的"), ())
-    return tuple(concept for phrase in phrases if phrase.op in ADJECTIVES for concept in phrase.concepts)

@@ -6,29 +6,24 @@ asked for are the answer's columns.
 
 from __future__ import annotations
 
-from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op, lexicon
-from querybus_translator.language.units import unit_of_measure
-from querybus_translator.readers.amounts import (
+from querybus_translator.readers.deeds import is_deed, is_denied_deed, take_deed
+from querybus_translator.readers.figures.amounts import (
     amount_of_rows,
     answers_amount,
     asks_amount,
     can_average,
     is_faint_year,
-    is_head,
     is_unit_of_figure,
     sum_of_each,
     swallowed_totals,
 )
-from querybus_translator.readers.deeds import is_deed, is_denied_deed, take_deed
-from querybus_translator.readers.kinds import rows_of_kind
-from querybus_translator.readers.shares import (
-    flagged,
+from querybus_translator.readers.figures.counts import read_count
+from querybus_translator.readers.figures.shares import (
     holds,
     is_rate,
     read_rates,
     read_shares,
-    wants_total,
 )
 from querybus_translator.schema.labels import labels
 from querybus_translator.schema.phrases import NodeKind
@@ -56,7 +51,7 @@ def read_targets(sketch: Sketch) -> None:
         _asked_by_meaning(sketch, place)
     read_shares(sketch)
     for place in sketch.free_places(Op.COUNT, Op.COUNT_KINDS):
-        _count(sketch, place)
+        read_count(sketch, place)
     for place in sketch.free_places(*_FIGURES):
         if not sketch.taken[place]:
             _figures(sketch, place)
@@ -288,132 +283,6 @@ def _asks_who(sketch: Sketch) -> bool:
 
 
 _PERSONS = frozenset({"who", "whom", "谁"})
-
-
-def _count(sketch: Sketch, place: int) -> None:
-    if not sketch.chinese and (_is_part_of_figure(sketch, place) or _is_repeated(sketch, place)):
-        return
-    # 多少天退货: days are asked for, and no rows.
-    is_measured = any(unit_of_measure(node.text) for node in sketch.nodes[place + 1 : place + 2])
-    over = (Op.DISTINCT, Op.EACH, Op.SHOW)
-    following = sketch.after(place, over=over)
-    if not sketch.chinese and following is not None and sketch.value(following) is not None:
-        # "How many single beds": the value narrows what is counted.
-        behind = following + 1 if following + 1 < len(sketch.nodes) else None
-        following = behind if sketch.table(behind) is not None else following
-    if following in sketch.done:
-        # "How many paid invoices": what is paid is counted.
-        following = sketch.after(following)
-    if sketch.chinese and following is not None and sketch.table(following) is not None:
-        beside = sketch.column(following + 1) if following + 1 < len(sketch.nodes) else None
-        if sketch.op(place) is Op.COUNT_KINDS and beside is not None and beside.table == sketch.table(following):
-            # 多少个不同的频道所有者: of two nouns side by side the second is counted.
-            sketch.take(following)
-            following += 1
-    distinct = sketch.op(place) is Op.COUNT_KINDS or any(
-        sketch.op(other) is Op.DISTINCT for other in range(place, (following if following is not None else place) + 1)
-    )
-    while sketch.chinese and following is not None and sketch.nodes[following].period is not None:
-        # 多少场2014年的音乐会: the period belongs to what is counted.
-        following = sketch.after(following, over=over)
-    previous = sketch.before(place, over=(Op.DISTINCT, Op.IN_ALL)) if sketch.chinese else None
-    candidates = (
-        (following, previous) if not _prefers_previous(sketch, place, previous, following) else (previous, following)
-    )
-    for other in candidates:
-        if other is None or sketch.pick(other) is None:
-            continue
-        measure = _counted(sketch, other, distinct=distinct)
-        if measure is None:
-            continue
-        if measure.column is None and is_measured:
-            sketch.doubts += 1.0
-        sketch.take(place, other)
-        for between in range(min(place, other), max(place, other)):
-            if sketch.op(between) in over and sketch.op(between) is not Op.SHOW:
-                sketch.take(between)
-        sketch.targets.append((place, measure))
-        if sketch.anchor is None:
-            sketch.anchor = measure.home
-        return
-    sketch.take(place)
-    sketch.doubts += 1.0 if is_measured else 0.05 if sketch.groups or sketch.targets else 0.1
-    sketch.targets.append((place, Measure(aggregate=Aggregate.COUNT)))
-
-
-def _is_part_of_figure(sketch: Sketch, place: int) -> bool:
-    """ "The average number of hours" is read with the average; "enrollment number" is no count."""
-    if sketch.op(sketch.before(place)) in {Op.AVERAGE, Op.MAXIMUM, Op.MINIMUM}:
-        return True
-    if place and sketch.column(place - 1) is not None and sketch.nodes[place].text.lower().startswith("number"):
-        sketch.take(place)
-        return True
-    return False
-
-
-def _is_repeated(sketch: Sketch, place: int) -> bool:
-    """ "Count the number of ...", "... and the count": one count is asked for."""
-    following = sketch.after(place)
-    if sketch.op(following) in {Op.COUNT, Op.COUNT_KINDS} or (
-        sketch.op(following) is Op.DISTINCT and sketch.op(sketch.after(following)) is Op.COUNT
-    ):
-        sketch.take(place)
-        return True
-    if sketch.pick(following) is None and any(measure.aggregate is Aggregate.COUNT for _, measure in sketch.targets):
-        sketch.take(place)
-        return True
-    return False
-
-
-def _prefers_previous(sketch: Sketch, place: int, previous: int | None, following: int | None) -> bool:
-    if previous is None or not sketch.chinese:
-        return False
-    if sketch.nodes[place].text in {"数", "量", "数量", "总数", "个数", "数目", "人数", "次数", "总数量"}:
-        return True
-    return sketch.pick(previous) is not None and sketch.pick(following) is None
-
-
-_COMPARED = frozenset({Op.GREATER, Op.AT_LEAST, Op.LESS, Op.AT_MOST, Op.BETWEEN})
-
-
-def _counted(sketch: Sketch, place: int, *, distinct: bool) -> Measure | None:
-    table, column, value = sketch.table(place), sketch.column(place), sketch.value(place)
-    amount = amount_of_rows(sketch, place) if sketch.chinese and sketch.free_places(Op.IN_ALL) else None
-    if amount is not None:
-        # 付款一共多少: how much, and not how often.
-        sketch.take(*sketch.free_places(Op.IN_ALL))
-        return Measure(amount, Aggregate.SUM)
-    if table is not None:
-        return Measure(aggregate=Aggregate.COUNT, table=table)
-    if value is not None:
-        return Measure(aggregate=Aggregate.COUNT, table=rows_of_kind(sketch, value))
-    if column is None:
-        return None
-    if sketch.is_flag(column) and not distinct:
-        # "How many emergency visits": those of which the flag says so.
-        flagged(sketch, place, column)
-        whose = sketch.table(sketch.after(place))
-        is_theirs = whose is not None and sketch.index.graph.is_many(whose, column.table)
-        return Measure(aggregate=Aggregate.COUNT, table=whose if is_theirs else column.table)
-    if (
-        sketch.is_key(column)
-        and sketch.index.column(column.table, column.column).name in sketch.index.table(column.table).primary_key
-    ):
-        return Measure(aggregate=Aggregate.COUNT, table=column.table)
-    pick = sketch.pick(place)
-    if pick is not None and pick.with_table and sketch.op(sketch.after(place)) in _COMPARED and not distinct:
-        # "How many products cost more than 100": the products are counted, the column is what is compared.
-        return Measure(aggregate=Aggregate.COUNT, table=column.table)
-    if sketch.is_numeric(column) and not distinct and not sketch.is_key(column):
-        sketch.doubts += 0.0 if is_head(sketch, place, column) else 0.5
-        return Measure(column) if not wants_total(sketch, place) else Measure(column, Aggregate.SUM)
-    if sketch.kind(column) in TEMPORAL and not distinct:
-        # 2023年入职了多少人: people, and not the days on which they came.
-        return Measure(column, Aggregate.COUNT)
-    if pick is not None and pick.with_table and sketch.kind(column) is not ColumnKind.TEXT:
-        # "How many customers joined": the customers are counted, the column says when.
-        return Measure(aggregate=Aggregate.COUNT, table=column.table)
-    return Measure(column, Aggregate.COUNT, distinct=True)
 
 
 def _figures(sketch: Sketch, place: int) -> None:

@@ -45,7 +45,7 @@ def labels(index: CatalogIndex, table: int, *, chinese: bool = False) -> tuple[C
         if least == 0 or len(chosen) == 1:
             return tuple(chosen[:1])
         return tuple(chosen[:_LABELS_MAX])
-    return _told_apart_by(index, table) or key_columns(index, table)
+    return _marked_by(index, table) or key_columns(index, table)
 
 
 _MARKS: Final = frozenset(
@@ -53,8 +53,8 @@ _MARKS: Final = frozenset(
 )
 
 
-def _told_apart_by(index: CatalogIndex, table: int) -> tuple[ColumnRef, ...]:
-    """A truck's plate, a room's code: of rows that are known by a number alone the only text that no two of them share."""
+def _marked_by(index: CatalogIndex, table: int) -> tuple[ColumnRef, ...]:
+    """A truck's plate, a product's SKU: of rows that are known by a number alone the only text that no two of them share."""
     own = index.table(table)
     foreign = {name for key in own.foreign_keys for name in key.columns}
     named = {name for key in own.unique_keys if len(key) == 1 for name in key}
@@ -93,7 +93,7 @@ def known_by(index: CatalogIndex, table: int, *, chinese: bool = False) -> tuple
     own = index.table(table)
     # A name may be the key as well.
     is_number = bool(named) and not _is_label(index.entry_of_column(table, named[0].column).names[0][-1])
-    is_mark = bool(named) and named == _told_apart_by(index, table)
+    is_mark = bool(named) and named == _marked_by(index, table)
     if not is_mark and (named != key_columns(index, table) or not is_number):
         return named
     kinds = ((ColumnKind.DATE, ColumnKind.DATETIME), (ColumnKind.NUMBER, ColumnKind.INTEGER), (ColumnKind.TEXT,))

@@ -13,27 +13,29 @@ from typing import Final
 
 from querybus.core.catalog import ColumnKind
 from querybus.text.words import word_set
-from querybus_translator.language.lexicon import FIGURES, Op, lexicon
+from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.measure_words import measured
 from querybus_translator.language.segment import segment
 from querybus_translator.language.time.clock import read_clock
 from querybus_translator.language.time.periods import read_period
-from querybus_translator.language.time.words import chinese_number, days_of_weeks, time_words, unit_of
+from querybus_translator.language.time.words import chinese_number, days_of_weeks, time_words
 from querybus_translator.language.tokens import Token, TokenKind, tokenize
-from querybus_translator.language.units import unit_of_measure
-from querybus_translator.schema.chinese import TRANSLATED
-from querybus_translator.schema.comparison import CANDIDATES_MAX, Candidate, compare_names
+from querybus_translator.schema.comparison import Candidate
 from querybus_translator.schema.index import CatalogIndex
+from querybus_translator.schema.meant import (
+    EXACT_SCORE,
+    LIGHT_SCORE_MIN,
+    closest,
+    is_figure_of,
+    links_meant,
+    recalled,
+    takes_place,
+)
 from querybus_translator.schema.phrases import Node, NodeKind, Span, phrases, text_of
 from querybus_translator.schema.values import stored_as, values_at
 
 SPAN_TOKENS_MAX: Final = 9
 LINK_WORDS_MAX: Final = 6
-RECALLED_MAX: Final = 20_000
-_BELOW_BEST_MAX: Final = 0.42
-_BELOW_EXACT_MAX: Final = 0.25
-_EXACT_SCORE: Final = 0.999
-_LIGHT_SCORE_MIN: Final = 0.9
 _FILLER_COST: Final = 0.1
 _SHARED_SCORE_MIN: Final = 0.85
 _VALUE_SIGNS_MIN: Final = 3
@@ -141,7 +143,7 @@ def _around_values(run: str, index: CatalogIndex) -> list[str]:
 
 def _is_one_name(words: tuple[str, str], index: CatalogIndex) -> bool:
     """Whether something of the catalog is called by both words."""
-    return any(item.score >= _SHARED_SCORE_MIN for item in _schema(words, index, bounded=False))
+    return any(item.score >= _SHARED_SCORE_MIN for item in recalled(words, index, bounded=False))
 
 
 def _share_nouns(tokens: list[Token], index: CatalogIndex) -> list[Token]:
@@ -152,11 +154,11 @@ def _share_nouns(tokens: list[Token], index: CatalogIndex) -> list[Token]:
         one, joint, other, noun = result[place : place + 4]
         if joint.norm in {"and", "or", "&"} and all(column.kind is TokenKind.WORD for column in (one, other, noun)):
             alone = max(
-                (table.score for table in _schema([one.base], index, bounded=False) if table.column is not None),
+                (table.score for table in recalled([one.base], index, bounded=False) if table.column is not None),
                 default=0.0,
             )
             both = [
-                max((table.score for table in _schema([item.base, noun.base], index, bounded=False)), default=0.0)
+                max((table.score for table in recalled([item.base, noun.base], index, bounded=False)), default=0.0)
                 for item in (one, other)
             ]
             plain = (
@@ -224,21 +226,13 @@ def _single(tokens: Sequence[Token], start: int) -> Span:
         return Span(start, start + 1, 0.6, Node(NodeKind.NUMBER, token.text, number=words.ordinals[token.norm]))
     if _is_ever_done(tokens, start):
         return Span(start, start + 1, 0.05, Node(NodeKind.STOP, token.text))
-    if _takes_place(tokens, start):
+    if takes_place(tokens, start):
         return Span(start, start + 1, 0.05, Node(NodeKind.STOP, token.text))
     stops = words.chinese_stopwords if token.kind is TokenKind.HAN else words.stopwords
     if token.norm in stops or token.norm in words.verbs:
         return Span(start, start + 1, 0.05, Node(NodeKind.STOP, token.text))
     capital = token.text[:1].isupper() and start > 0
     return Span(start, start + 1, 0.0, Node(NodeKind.WORD, token.text, capital=capital))
-
-
-def _takes_place(tokens: Sequence[Token], start: int) -> bool:
-    """Whether "place" is a part of the verb: "which shows take place in May?"."""
-    return tokens[start].norm == "place" and start > 0 and tokens[start - 1].base in _TAKE
-
-
-_TAKE = frozenset({"take", "took", "taking", "taken"})
 
 
 def _is_ever_done(tokens: Sequence[Token], start: int) -> bool:
@@ -256,7 +250,6 @@ def _number(text: str) -> int | float:
     return float(text) if "." in text else int(text)
 
 
-_TIME_LEADS = frozenset({"by", "per", "each", "every"})
 _GROUPING = frozenset({"each", "every", "per", "by"})
 _BRIDGING = word_set(
     """
@@ -266,77 +259,6 @@ _BRIDGING = word_set(
 _BOUNDING = frozenset(
     {"their", "its", "his", "her", "they", "it", "was", "were", "of", "for", "in", "'s", "to", "on", "by", "at"}
 )
-
-
-_FIGURES = frozenset({Op.AVERAGE, Op.MAXIMUM, Op.MINIMUM})
-
-
-def _asks_for_figure(tokens: Sequence[Token], start: int) -> bool:
-    """Whether a word such as "average" stands before what it is the average of."""
-    phrases = lexicon().english.get((tokens[start].norm,), ())
-    following = tokens[start + 1] if start + 1 < len(tokens) else None
-    return (
-        any(phrase.op in _FIGURES for phrase in phrases)
-        and following is not None
-        and following.kind is TokenKind.WORD
-        and following.norm not in lexicon().stopwords
-        and (following.norm,) not in lexicon().english
-    )
-
-
-def _meant(
-    candidates: list[Candidate], tokens: Sequence[Token], start: int, end: int, index: CatalogIndex
-) -> list[Candidate]:
-    """Return the links of a span without those that its neighbours speak against."""
-    token = tokens[end - 1]
-    if end - start == 1 and token.norm in lexicon().verbs:
-        candidates = [link for link in candidates if not _is_only_done(tokens, start, link, index)]
-    if end - start == 1 and any(
-        phrase.op is Op.SUM
-        for phrase in (*lexicon().english.get((token.norm,), ()), *lexicon().chinese.get(token.norm, ()))
-    ):
-        # "Total" alone asks for a sum, unless a column bears just that name.
-        candidates = [
-            candidate
-            for candidate in candidates
-            if candidate.value is not None or _is_bare_name(token.base, candidate, index)
-        ]
-    if end - start == 1 and _asks_for_figure(tokens, start):
-        # "Average age" asks for an average, though some column is called "average".
-        candidates = []
-    if end - start > 2 and tokens[start].norm.endswith("ed") and tokens[start + 1].norm in {"a", "an"}:
-        # "Opened a ticket" is done, and no name of a column.
-        candidates = [link for link in candidates if link.column is None]
-    if end - start > 1 and tokens[start + 1].norm == "of" and _counts(tokens[start]):
-        # "Number of orders" counts the orders; their "order number" is a key.
-        candidates = [
-            candidate
-            for candidate in candidates
-            if candidate.column is None or not index.is_key(candidate.table, candidate.column)
-        ]
-    if end - start == 1 and start + 1 < len(tokens) and tokens[start + 1].norm == "of" and _counts(token):
-        # "The number of bookings" is no number of a room.
-        counted = _schema([item.base for item in tokens[start + 2 : start + 3]], index, bounded=False)
-        rows = {link.table for link in counted if link.column is None and link.score >= _EXACT_SCORE}
-        candidates = [
-            candidate
-            for candidate in candidates
-            if candidate.column is None
-            or not (index.is_key(candidate.table, candidate.column) or (rows and candidate.table not in rows))
-        ]
-    if end - start == 1 and start and tokens[start - 1].norm in _TIME_LEADS and unit_of(token.norm) is not None:
-        # "By month" cuts time, unless a column is called exactly so.
-        candidates = [candidate for candidate in candidates if candidate.score >= _LIGHT_SCORE_MIN]
-    if end - start == 1 and start and _is_figure(tokens[start - 1]) and unit_of_measure(token.norm) is not None:
-        # "Two hours": the unit of the figure, unless a column is called exactly so.
-        candidates = [link for link in candidates if link.score >= _LIGHT_SCORE_MIN]
-    if end - start == 1 and _takes_place(tokens, start):
-        candidates = [link for link in candidates if link.score >= _LIGHT_SCORE_MIN]
-    if end - start > 1 and token.kind is TokenKind.HAN:
-        # 城市读者 are readers; only 读者城市 is their city.
-        things = {link.table for link in _schema([token.base], index, bounded=False) if link.column is None}
-        candidates = [link for link in candidates if link.column is None or link.value or link.table not in things]
-    return candidates
 
 
 _WITHIN_NAMES: Final = frozenset({"_", "-"})
@@ -356,10 +278,10 @@ def _named(
     if len(words) > LINK_WORDS_MAX or "\0" in words or is_nothing:
         return []
     light = (token.norm in stops or tokens[start].norm in stops) and not is_grouped and not is_name
-    found = _schema(words, index, bounded=bounded)
+    found = recalled(words, index, bounded=bounded)
     if not found and len(words) > 1 and token.base in lexicon().fillers:
         found = _without_filler(words[:-1], token.base, index, bounded=bounded)
-    return [one for one in found if not light or one.score >= _LIGHT_SCORE_MIN]
+    return [one for one in found if not light or one.score >= LIGHT_SCORE_MIN]
 
 
 def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Span]:
@@ -368,7 +290,6 @@ def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Spa
         return spans
     stops = lexicon().stopwords
     words: list[str] = []
-    inner = 0
     bounded = False
     for end in range(start + 1, min(start + SPAN_TOKENS_MAX, len(tokens)) + 1):
         token = tokens[end - 1]
@@ -377,7 +298,6 @@ def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Spa
         if token.kind is TokenKind.QUOTED:
             break
         if is_bridge and end - start > 1 and not index.knows("_".join([*words, token.base])):
-            inner += 1
             bounded = bounded or token.norm in _BOUNDING
         elif token.norm in _WITHIN_NAMES and words and words != ["\0"]:
             # "Check-in", check_out.
@@ -387,29 +307,14 @@ def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Spa
         else:
             words.append(token.base)
             candidates += _named(words, tokens, start, end, index, bounded=bounded)
-        candidates = _meant(candidates, tokens, start, end, index)
+        candidates = links_meant(candidates, tokens, start, end, index)
         if not candidates:
             continue
         candidates.sort(key=lambda link: -link.score)
         best = candidates[0].score
-        if best < _EXACT_SCORE and _is_figure_of(tokens[start], words[1:], index):
+        if best < EXACT_SCORE and is_figure_of(tokens[start], words[1:], index):
             continue
-        # Where a word is all of a table's name, columns that merely hold it among others are not meant.
-        whole = TRANSLATED if tokens[start].kind is TokenKind.HAN else _EXACT_SCORE
-        exact = candidates[0].score >= whole and any(
-            candidate.column is None and candidate.score >= whole for candidate in candidates[:3]
-        )
-        least = best - (_BELOW_EXACT_MAX if exact else _BELOW_BEST_MAX)
-        candidates = _with_said_head(candidates, token, index)
-        exactly = [
-            link
-            for link in candidates
-            if link.score >= _EXACT_SCORE
-            or (link.column is None and link.score >= whole and token.kind is TokenKind.HAN)
-        ]
-        kept = tuple(link for link in candidates if link.score >= least and not _is_outdone(link, exactly))[
-            :CANDIDATES_MAX
-        ]
+        kept = closest(candidates, tokens[start], token, index)
         content = sum(
             1
             for token in tokens[start:end]
@@ -426,75 +331,12 @@ def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Spa
     return spans
 
 
-def _with_said_head(candidates: list[Candidate], head: Token, index: CatalogIndex) -> list[Candidate]:
-    """ "Fuel price": where a column of the table has the very word, those that have another for it are not meant."""
-
-    def says(link: Candidate) -> bool:
-        names = index.entry_of_column(link.table, link.column).names if link.column is not None else ()
-        return any(head.base in name for name in names)
-
-    said = {link.table for link in candidates if link.value is None and says(link)}
-    return [
-        link
-        for link in candidates
-        if link.column is None or link.value is not None or link.table not in said or says(link)
-    ]
-
-
-def _is_outdone(link: Candidate, exactly: Sequence[Candidate]) -> bool:
-    """Whether a link is no more than like something of the same table that is called just so.
-
-    "Rating" beside a column of that name is no other word for its table of reviews, "repairs" none for the day of one.
-    """
-    is_less = link.score < _LIGHT_SCORE_MIN or (link.column is not None and link.score < _EXACT_SCORE)
-    return is_less and any(link is not other and link.table == other.table for other in exactly)
-
-
-def _is_figure_of(token: Token, behind: Sequence[str], index: CatalogIndex) -> bool:
-    """Whether a word works out what the words behind it name: "total quantity" is no `total_amount` where there are quantities."""
-    works_out = any(phrase.op in FIGURES for phrase in lexicon().english.get((token.norm,), ()))
-    return works_out and any(link.score >= _EXACT_SCORE for link in _schema(list(behind), index, bounded=False))
-
-
-def _is_figure(token: Token) -> bool:
-    return token.kind is TokenKind.NUMBER or token.norm in lexicon().numbers
-
-
-_MOST: Final = frozenset({"most", "fewest", "least", "more", "fewer", "less"})
-_DATES: Final = frozenset({ColumnKind.DATE, ColumnKind.DATETIME})
-
-
-def _is_only_done(tokens: Sequence[Token], start: int, link: Candidate, index: CatalogIndex) -> bool:
-    """Whether a verb says what is done: who "sold the most tickets" is ranked by tickets, by no column named after selling."""
-    if link.column is None or link.value is not None:
-        return False
-    rest = [item.norm for item in tokens[start + 1 : start + 4]]
-    if rest[:1] == ["the"]:
-        del rest[0]
-    if not rest or rest[0] not in _MOST:
-        return False
-    named = index.column(link.table, link.column)
-    has_object = len(rest) > 1 and rest[1] not in lexicon().stopwords and rest[1].isalpha()
-    return has_object or (named.kind in _DATES and not named.nullable)
-
-
-def _counts(token: Token) -> bool:
-    return any(phrase.op is Op.COUNT for phrase in lexicon().english.get((token.norm, "of"), ()))
-
-
-def _is_bare_name(word: str, candidate: Candidate, index: CatalogIndex) -> bool:
-    entry = index.entries_of_table(candidate.table)
-    if candidate.column is not None:
-        entry = index.entry_of_column(candidate.table, candidate.column)
-    return (word,) in entry.names
-
-
 def _without_filler(words: Sequence[str], filler: str, index: CatalogIndex, *, bounded: bool) -> tuple[Candidate, ...]:
     """ "Director name" for a column of directors: the last word adds nothing."""
     labels = filler in lexicon().label_words
     return tuple(
         replace(table, score=table.score - _FILLER_COST)
-        for table in _schema(words, index, bounded=bounded)
+        for table in recalled(words, index, bounded=bounded)
         if table.column is not None
         and (index.column(table.table, table.column).kind is ColumnKind.TEXT or not labels)
         and table.score >= _SHARED_SCORE_MIN
@@ -504,13 +346,3 @@ def _without_filler(words: Sequence[str], filler: str, index: CatalogIndex, *, b
 def _is_function_word(*ends: Token) -> bool:
     words = lexicon()
     return any(item.norm in words.stopwords and item.norm not in words.light_words for item in ends)
-
-
-def _schema(words: Sequence[str], index: CatalogIndex, *, bounded: bool) -> tuple[Candidate, ...]:
-    key = (tuple(words), bounded)
-    known: tuple[Candidate, ...] | None = index.recalled.get(key)
-    if known is None:
-        known = compare_names(words, index, bounded=bounded)
-        if len(index.recalled) < RECALLED_MAX:
-            index.recalled[key] = known
-    return known

@@ -12,13 +12,13 @@ from typing import Final
 
 from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op, lexicon
-from querybus_translator.readers.absences import is_many, read_absences
-from querybus_translator.readers.amounts import is_additive
+from querybus_translator.readers.absences import read_absences
 from querybus_translator.readers.conditions import read_conditions
 from querybus_translator.readers.deeds import doers, is_denied_deed
+from querybus_translator.readers.figures.payments import read_payments
+from querybus_translator.readers.groups import read_groups
 from querybus_translator.readers.kinds import listed_kind, read_kinds
-from querybus_translator.readers.orders import read_groups, read_orders
-from querybus_translator.readers.payments import read_payments
+from querybus_translator.readers.orders import read_orders
 from querybus_translator.readers.rankings import read_rankings
 from querybus_translator.readers.targets import read_targets
 from querybus_translator.readers.time.compared import read_compared_periods
@@ -41,8 +41,9 @@ from querybus_translator.writing.form import (
     condition_tables,
 )
 from querybus_translator.writing.group_order import asked_which, order_of_groups, wants_lines, without_empty
+from querybus_translator.writing.ranked import doubts_of_ranking, of_parent, ranked_by, with_ties
 from querybus_translator.writing.semijoins import are_rows_themselves, semi_joined
-from querybus_translator.writing.sketch import TEMPORAL, Placed, Ranking, Sketch
+from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
 
 
 def assemble(sketch: Sketch) -> Form | None:
@@ -139,18 +140,12 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
     order = [Ordering(_counting(ordering.by, anchor), ordering.descending) for ordering in sketch.orderings]
     limit = sketch.limit
     for ranking in sketch.rankings[:1]:
-        by = _ranked_by(sketch, anchor, ranking, tables)
-        instead = _of_parent(sketch, anchor, ranking, by, targets) or _with_ties(sketch, anchor, ranking, by)
+        by = ranked_by(sketch, anchor, ranking, tables)
+        instead = of_parent(sketch, anchor, ranking, by, targets) or with_ties(sketch, anchor, ranking, by)
         if instead is not None:
             sketch.absences.append((ranking.place, instead))
             continue
-        counts_itself = by.aggregate is Aggregate.COUNT and by.column is None and by.table in (None, anchor)
-        if counts_itself and targets and not plain and not group and ranking.grouped is None:
-            # One count is not the largest of anything.
-            sketch.doubts += 1.0
-        is_listed = ranking.grouped is None and not group and not targets
-        if len(tables) == 1 and _ranks_itself(sketch, anchor, by, plain, is_listed=is_listed):
-            sketch.doubts += 1.0
+        sketch.doubts += doubts_of_ranking(sketch, anchor, ranking, by, targets, len(tables), is_grouped=bool(group))
         order = [Ordering(_counting(by, anchor), ranking.descending)]
         limit = ranking.count if ranking.count > 1 or sketch.limit is None else sketch.limit
         if ranking.grouped is not None:
@@ -159,10 +154,7 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
             if not plain:
                 shown += names
     sketch.doubts += 0.3 if len(sketch.rankings) > 1 else 0.0
-    counts_itself = any(item.left.aggregate is not None and item.left.home == anchor for item in having)
-    if counts_itself and len(tables) == 1 and not targets and not group:
-        # "Who travelled more than twice": each of them is one row.
-        sketch.doubts += 1.0
+    sketch.doubts += 1.0 if not targets and not group and _count_themselves(having, anchor, tables) else 0.0
     named = [_named(sketch, place, target) for place, target in zip(places, targets, strict=True)]
     targets = _without_echoes(sketch, named)
     plain = [target for target in targets if target.aggregate is None]
@@ -199,6 +191,11 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
     return form if form.combined is not None else semi_joined(form, sketch.index)
 
 
+def _count_themselves(having: Sequence[Comparison], anchor: int, tables: Sequence[int]) -> bool:
+    """ "Who travelled more than twice", where each of them is one row: what is counted is not said."""
+    return len(tables) == 1 and any(item.left.aggregate is not None and item.left.home == anchor for item in having)
+
+
 def _parted(
     sketch: Sketch, targets: list[Measure], *, is_grouped: bool
 ) -> tuple[tuple[Measure, ...], tuple[Condition, ...]] | None:
@@ -229,16 +226,6 @@ def _is_period(sketch: Sketch, condition: Condition) -> bool:
     is_empty = isinstance(condition, Comparison) and (condition.right is None or isinstance(condition.right, ColumnRef))
     column = condition.left.column if isinstance(condition, Comparison) else None
     return column is not None and sketch.kind(column) in TEMPORAL and not is_empty
-
-
-def _ranks_itself(sketch: Sketch, anchor: int, by: Measure, plain: list[Measure], *, is_listed: bool) -> bool:
-    """ "The customers with the most": each of them is one, so that how many there are ranks nothing.
-
-    `is_listed`: no column is asked for, so that the rows themselves are shown.
-    """
-    counts_rows = by.aggregate is Aggregate.COUNT and by.column is None and by.table in (None, anchor)
-    names = {*labels(sketch.index, anchor, chinese=sketch.chinese), *key_columns(sketch.index, anchor)}
-    return counts_rows and (is_listed or any(item.column in names for item in plain))
 
 
 def _by_figure(targets: Sequence[Measure], limit: int | None) -> tuple[Ordering, ...]:
@@ -295,65 +282,6 @@ def _same_key(sketch: Sketch, column: ColumnRef, shown: Measure) -> bool:
         edge.source_columns == (names[edge.source],) and edge.target_columns == (names[edge.target],)
         for edge in sketch.index.graph.between(column.table, other.table)
     )
-
-
-def _of_parent(sketch: Sketch, anchor: int, ranking: Ranking, by: Measure, targets: list[Measure]) -> Comparison | None:
-    """ "Cities in the county with the most officers": the county is ranked, all of its cities are meant."""
-    home = by.home
-    if by.aggregate is not None or home is None or home == anchor or ranking.count != 1:
-        return None
-    if any(target.home == home for target in targets) or is_many(sketch, anchor, home):
-        return None
-    key = key_columns(sketch.index, home)
-    if not key or not is_many(sketch, home, anchor):
-        return None
-    form = Form(targets=(Measure(key[0]),), order=(Ordering(by, ranking.descending),), limit=1)
-    return Comparison(Measure(key[0]), Operator.EQUAL, form)
-
-
-def _with_ties(sketch: Sketch, anchor: int, ranking: Ranking, by: Measure) -> Comparison | None:
-    """ "The highest rating, including ties": every row that has it. More than one place, or a count, stays in doubt."""
-    places = sketch.free_places(Op.TIES)
-    if not places:
-        return None
-    if ranking.count != 1 or by.aggregate is not None or by.column is None or by.column.table != anchor:
-        sketch.doubts += 0.5
-        return None
-    sketch.take(*places)
-    figure = Aggregate.MAXIMUM if ranking.descending else Aggregate.MINIMUM
-    inside = tuple(
-        condition.condition for condition in sketch.conditions if set(condition_tables(condition.condition)) == {anchor}
-    )
-    return Comparison(by, Operator.EQUAL, Form(targets=(Measure(by.column, figure),), where=inside))
-
-
-def _ranked_by(sketch: Sketch, anchor: int, ranking: Ranking, tables: list[int]) -> Measure:
-    """What ranks: a figure, or the rows of the table that happen most often to what is ranked."""
-    counted = ranking.counted
-    if isinstance(ranking.grouped, int) and counted is None:
-        many = [table for table in tables if table != ranking.grouped and is_many(sketch, ranking.grouped, table)]
-        if many:
-            return Measure(aggregate=Aggregate.COUNT, table=many[0])
-    return _summed(sketch, anchor, ranking.by, ranking) or Measure(aggregate=Aggregate.COUNT, table=counted)
-
-
-def _summed(sketch: Sketch, anchor: int, by: Measure | None, ranking: Ranking) -> Measure | None:
-    """Products by quantity sold: a figure of which each row has many is added up before it ranks."""
-    if by is None or by.column is None or by.aggregate is not None or by.column.table == anchor:
-        return by
-    names = sketch.index.entry_of_column(by.column.table, by.column.column).names
-    if not is_many(sketch, anchor, by.column.table):
-        return by
-    is_summed = any(word in lexicon().additive for name in names for word in name)
-    if is_summed or is_additive(sketch.index, by.column.table, by.column.column):
-        return Measure(by.column, Aggregate.SUM)
-    if any(word in lexicon().averaged for name in names for word in name):
-        sketch.notes.append("ranked by the average")
-        return Measure(by.column, Aggregate.AVERAGE)
-    if ranking.count > 1:
-        # Each of several once, by the best that it has.
-        return Measure(by.column, Aggregate.MAXIMUM if ranking.descending else Aggregate.MINIMUM)
-    return by
 
 
 def _kept_tables(sketch: Sketch, anchor: int) -> list[int]:

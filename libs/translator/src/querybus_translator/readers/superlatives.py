@@ -1,0 +1,126 @@
+"""What superlatives speak of: figures or times, the rows or the figure itself, and which way round."""
+
+from __future__ import annotations
+
+from querybus_translator.language.lexicon import ADJECTIVES, Concept, Op, lexicon
+from querybus_translator.language.stems import base_form
+from querybus_translator.schema.phrases import NodeKind
+from querybus_translator.writing.form import ColumnRef
+from querybus_translator.writing.sketch import TEMPORAL, Sketch
+
+
+def takes_time(sketch: Sketch, place: int) -> bool:
+    """Whether a verb of lasting stands right before: "took longest"."""
+    return place > 0 and sketch.nodes[place - 1].text.lower() in {"take", "takes", "took", "last", "lasts", "lasted"}
+
+
+def is_lasting(sketch: Sketch, column: ColumnRef) -> bool:
+    """Whether a figure says how long something took, and not how far it is or how thick."""
+    words = {word for name in sketch.index.entry_of_column(column.table, column.column).names for word in name}
+    return not words.isdisjoint({"duration", "time", "second", "minute", "hour", "day", "night", "week", "month"})
+
+
+def are_several(sketch: Sketch, place: int, following: int | None) -> bool:
+    """ "Newest members": the superlative stands alone before several, of whom one would be no answer."""
+    noun = "" if following is None else sketch.nodes[following].text.lower()
+    opens = all(node.kind is NodeKind.STOP or node.op is Op.SHOW for node in sketch.nodes[:place])
+    return opens and not sketch.chinese and sketch.table(following) is not None and base_form(noun) != noun
+
+
+HEIGHTS = ("highest", "lowest", "最高", "最低", "最高的", "最低的")
+
+
+def is_said_of(sketch: Sketch, previous: int | None, place: int) -> bool:
+    """ "Whose price is the highest", "is rated best": the column stands right before, or a form of "to be" between."""
+    between = sketch.nodes[(previous or 0) + 1 : place]
+    if previous is not None and not between and sketch.nodes[previous].text.lower().endswith("ed"):
+        return True
+    words = {node.text.lower() for node in between}
+    return bool(words & {"is", "are", "was", "were"}) and not words & {"of", "in", "for"}
+
+
+def ranks(sketch: Sketch, column: ColumnRef) -> bool:
+    """Whether rows can be ranked by a column: figures and times, not texts that merely stand beside the superlative."""
+    return (sketch.is_numeric(column) and not sketch.is_key(column)) or column in sketch.time_columns(column.table)
+
+
+def is_of_time(sketch: Sketch, place: int) -> bool:
+    """Whether a superlative speaks of when: the latest, the newest."""
+    return sketch.op(place) in ADJECTIVES and any("date" in concept.of for concept in concepts_of(sketch, place))
+
+
+def newest(sketch: Sketch, table: int, found: tuple[ColumnRef, bool] | None) -> tuple[ColumnRef, bool] | None:
+    """The newest guests are those who came last, and not the youngest."""
+    if found is not None and not _is_birth(sketch, found[0]):
+        return found
+    columns = [column for column in sketch.time_columns(table) if not _is_birth(sketch, column)]
+    return (columns[0], False) if columns else found
+
+
+def _is_birth(sketch: Sketch, column: ColumnRef) -> bool:
+    words = {word for name in sketch.index.entry_of_column(column.table, column.column).names for word in name}
+    return not words.isdisjoint({"birth", "born", "birthday", "出生", "生日"})
+
+
+def names_rows(sketch: Sketch, place: int, named: int | None) -> bool:
+    """Whether an adjective stands before the very name of a table, which a column merely resembles."""
+    pick = sketch.pick(named)
+    if named is None or pick is None or sketch.op(place) not in ADJECTIVES or pick.score >= SAID_MIN:
+        return False
+    return any(one.column is None and one.score >= EXACT_MIN for one in sketch.nodes[named].candidates)
+
+
+SAID_MIN = 0.9
+
+
+EXACT_MIN = 0.99
+
+
+def says_when(sketch: Sketch, place: int, column: ColumnRef) -> bool:
+    words = {word for name in sketch.index.entry_of_column(column.table, column.column).names for word in name}
+    meant = {word for concept in concepts_of(sketch, place) for word in concept.of}
+    return sketch.kind(column) in TEMPORAL or not words.isdisjoint(meant | {"month", "年份", "时间", "日期"})
+
+
+def ends_question(sketch: Sketch, place: int) -> bool:
+    return all(
+        node.kind in {NodeKind.STOP, NodeKind.MARK} or node.op in {Op.SHOW, Op.EQUAL}
+        for node in sketch.nodes[place + 1 :]
+    )
+
+
+def is_direct(sketch: Sketch, place: int) -> bool:
+    """Whether the superlative itself is asked for ("what is the highest price"), not rows that have it."""
+    if not sketch.asked[place]:
+        return False
+    if sketch.chinese and any(node.text in _HOW_MUCH for node in sketch.nodes[place:]):
+        return True
+    other = sketch.before(place)
+    if other is None:
+        return place == 0 or all(node.kind is NodeKind.STOP for node in sketch.nodes[:place])
+    return sketch.op(other) in {Op.SHOW, Op.AVERAGE, Op.MAXIMUM, Op.MINIMUM, Op.SUM} or (
+        sketch.op(other) is Op.AND and sketch.op(sketch.before(other)) in {Op.AVERAGE, Op.MAXIMUM, Op.MINIMUM, Op.SUM}
+    )
+
+
+_HOW_MUCH = frozenset({"是多少", "多少"})
+
+
+def is_reversed(sketch: Sketch, place: int, column: ColumnRef) -> bool:
+    """Whether more of an adjective means less of the column: the oldest by founding year is the earliest."""
+    words = {word for name in sketch.index.entry_of_column(column.table, column.column).names for word in name}
+    for concept in concepts_of(sketch, place):
+        if any(words & sketch.index.similar(item).keys() for item in concept.of):
+            return False
+        if any(words & sketch.index.similar(item).keys() for item in concept.against):
+            return True
+    return False
+
+
+def concepts_of(sketch: Sketch, place: int) -> tuple[Concept, ...]:
+    node = sketch.nodes[place]
+    if node.phrase is not None and node.op in ADJECTIVES:
+        return node.phrase.concepts
+    words = tuple(item for item in node.text.lower().split() if item != "the")
+    phrases = lexicon().english.get(words, ()) or lexicon().chinese.get(node.text.removesuffix("的"), ())
+    return tuple(concept for phrase in phrases if phrase.op in ADJECTIVES for concept in phrase.concepts)

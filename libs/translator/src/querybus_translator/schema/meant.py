@@ -1,0 +1,199 @@
+"""Which links of a span are meant: those that its neighbours do not speak against, and that no other of the table outdoes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from querybus.core.catalog import ColumnKind
+from querybus_translator.language.lexicon import FIGURES, Op, lexicon
+from querybus_translator.language.time.words import unit_of
+from querybus_translator.language.tokens import Token, TokenKind
+from querybus_translator.language.units import unit_of_measure
+from querybus_translator.schema.chinese import TRANSLATED
+from querybus_translator.schema.comparison import CANDIDATES_MAX, Candidate, compare_names
+from querybus_translator.schema.index import CatalogIndex
+
+RECALLED_MAX: Final = 20_000
+
+
+_BELOW_BEST_MAX: Final = 0.42
+_BELOW_EXACT_MAX: Final = 0.25
+EXACT_SCORE: Final = 0.999
+
+
+LIGHT_SCORE_MIN: Final = 0.9
+
+
+def takes_place(tokens: Sequence[Token], start: int) -> bool:
+    """Whether "place" is a part of the verb: "which shows take place in May?"."""
+    return tokens[start].norm == "place" and start > 0 and tokens[start - 1].base in _TAKE
+
+
+_TAKE = frozenset({"take", "took", "taking", "taken"})
+
+
+_TIME_LEADS = frozenset({"by", "per", "each", "every"})
+
+
+_FIGURES = frozenset({Op.AVERAGE, Op.MAXIMUM, Op.MINIMUM})
+
+
+def _asks_for_figure(tokens: Sequence[Token], start: int) -> bool:
+    """Whether a word such as "average" stands before what it is the average of."""
+    phrases = lexicon().english.get((tokens[start].norm,), ())
+    following = tokens[start + 1] if start + 1 < len(tokens) else None
+    return (
+        any(phrase.op in _FIGURES for phrase in phrases)
+        and following is not None
+        and following.kind is TokenKind.WORD
+        and following.norm not in lexicon().stopwords
+        and (following.norm,) not in lexicon().english
+    )
+
+
+def links_meant(
+    candidates: list[Candidate], tokens: Sequence[Token], start: int, end: int, index: CatalogIndex
+) -> list[Candidate]:
+    """Return the links of a span without those that its neighbours speak against."""
+    token = tokens[end - 1]
+    if end - start == 1 and token.norm in lexicon().verbs:
+        candidates = [link for link in candidates if not _is_only_done(tokens, start, link, index)]
+    if end - start == 1 and any(
+        phrase.op is Op.SUM
+        for phrase in (*lexicon().english.get((token.norm,), ()), *lexicon().chinese.get(token.norm, ()))
+    ):
+        # "Total" alone asks for a sum, unless a column bears just that name.
+        candidates = [
+            candidate
+            for candidate in candidates
+            if candidate.value is not None or _is_bare_name(token.base, candidate, index)
+        ]
+    if end - start == 1 and _asks_for_figure(tokens, start):
+        # "Average age" asks for an average, though some column is called "average".
+        candidates = []
+    if end - start > 2 and tokens[start].norm.endswith("ed") and tokens[start + 1].norm in {"a", "an"}:
+        # "Opened a ticket" is done, and no name of a column.
+        candidates = [link for link in candidates if link.column is None]
+    if end - start > 1 and tokens[start + 1].norm == "of" and _counts(tokens[start]):
+        # "Number of orders" counts the orders; their "order number" is a key.
+        candidates = [
+            candidate
+            for candidate in candidates
+            if candidate.column is None or not index.is_key(candidate.table, candidate.column)
+        ]
+    if end - start == 1 and start + 1 < len(tokens) and tokens[start + 1].norm == "of" and _counts(token):
+        # "The number of bookings" is none that a cabin bears.
+        counted = recalled([item.base for item in tokens[start + 2 : start + 3]], index, bounded=False)
+        rows = {link.table for link in counted if link.column is None and link.score >= EXACT_SCORE}
+        candidates = [
+            candidate
+            for candidate in candidates
+            if candidate.column is None
+            or not (index.is_key(candidate.table, candidate.column) or (rows and candidate.table not in rows))
+        ]
+    if end - start == 1 and start and tokens[start - 1].norm in _TIME_LEADS and unit_of(token.norm) is not None:
+        # "By month" cuts time, unless a column is called exactly so.
+        candidates = [candidate for candidate in candidates if candidate.score >= LIGHT_SCORE_MIN]
+    if end - start == 1 and start and is_figure(tokens[start - 1]) and unit_of_measure(token.norm) is not None:
+        # "Two hours": the unit of the figure, unless a column is called exactly so.
+        candidates = [link for link in candidates if link.score >= LIGHT_SCORE_MIN]
+    if end - start == 1 and takes_place(tokens, start):
+        candidates = [link for link in candidates if link.score >= LIGHT_SCORE_MIN]
+    if end - start > 1 and token.kind is TokenKind.HAN:
+        # 城市读者 are readers; only 读者城市 is their city.
+        things = {link.table for link in recalled([token.base], index, bounded=False) if link.column is None}
+        candidates = [link for link in candidates if link.column is None or link.value or link.table not in things]
+    return candidates
+
+
+def _with_said_head(candidates: list[Candidate], head: Token, index: CatalogIndex) -> list[Candidate]:
+    """ "Fuel price": where a column of the table has the very word, those that have another for it are not meant."""
+
+    def says(link: Candidate) -> bool:
+        names = index.entry_of_column(link.table, link.column).names if link.column is not None else ()
+        return any(head.base in name for name in names)
+
+    said = {link.table for link in candidates if link.value is None and says(link)}
+    return [
+        link
+        for link in candidates
+        if link.column is None or link.value is not None or link.table not in said or says(link)
+    ]
+
+
+def _is_outdone(link: Candidate, exactly: Sequence[Candidate]) -> bool:
+    """Whether a link is no more than like something of the same table that is called just so.
+
+    "Rating" beside a column of that name is no other word for its table of reviews, "repairs" none for the day of one.
+    """
+    is_less = link.score < LIGHT_SCORE_MIN or (link.column is not None and link.score < EXACT_SCORE)
+    return is_less and any(link is not other and link.table == other.table for other in exactly)
+
+
+def is_figure_of(token: Token, behind: Sequence[str], index: CatalogIndex) -> bool:
+    """Whether a word works out what the words behind it name: "total quantity" is no `total_amount` where there are quantities."""
+    works_out = any(phrase.op in FIGURES for phrase in lexicon().english.get((token.norm,), ()))
+    return works_out and any(link.score >= EXACT_SCORE for link in recalled(list(behind), index, bounded=False))
+
+
+def is_figure(token: Token) -> bool:
+    return token.kind is TokenKind.NUMBER or token.norm in lexicon().numbers
+
+
+_MOST: Final = frozenset({"most", "fewest", "least", "more", "fewer", "less"})
+
+
+_DATES: Final = frozenset({ColumnKind.DATE, ColumnKind.DATETIME})
+
+
+def _is_only_done(tokens: Sequence[Token], start: int, link: Candidate, index: CatalogIndex) -> bool:
+    """Whether a verb says what is done: who "sold the most tickets" is ranked by tickets, by no column named after selling."""
+    if link.column is None or link.value is not None:
+        return False
+    rest = [item.norm for item in tokens[start + 1 : start + 4]]
+    if rest[:1] == ["the"]:
+        del rest[0]
+    if not rest or rest[0] not in _MOST:
+        return False
+    named = index.column(link.table, link.column)
+    has_object = len(rest) > 1 and rest[1] not in lexicon().stopwords and rest[1].isalpha()
+    return has_object or (named.kind in _DATES and not named.nullable)
+
+
+def _counts(token: Token) -> bool:
+    return any(phrase.op is Op.COUNT for phrase in lexicon().english.get((token.norm, "of"), ()))
+
+
+def _is_bare_name(word: str, candidate: Candidate, index: CatalogIndex) -> bool:
+    entry = index.entries_of_table(candidate.table)
+    if candidate.column is not None:
+        entry = index.entry_of_column(candidate.table, candidate.column)
+    return (word,) in entry.names
+
+
+def recalled(words: Sequence[str], index: CatalogIndex, *, bounded: bool) -> tuple[Candidate, ...]:
+    key = (tuple(words), bounded)
+    known: tuple[Candidate, ...] | None = index.recalled.get(key)
+    if known is None:
+        known = compare_names(words, index, bounded=bounded)
+        if len(index.recalled) < RECALLED_MAX:
+            index.recalled[key] = known
+    return known
+
+
+def closest(candidates: list[Candidate], first: Token, head: Token, index: CatalogIndex) -> tuple[Candidate, ...]:
+    """Return the links of a span from its first word to its head that are close enough to its best one, best first."""
+    is_chinese = first.kind is TokenKind.HAN
+    # Where a word is all of a table's name, columns that merely hold it among others are not meant.
+    whole = TRANSLATED if is_chinese else EXACT_SCORE
+    best = candidates[0].score
+    is_table = best >= whole and any(link.column is None and link.score >= whole for link in candidates[:3])
+    least = best - (_BELOW_EXACT_MAX if is_table else _BELOW_BEST_MAX)
+    candidates = _with_said_head(candidates, head, index)
+    exactly = [
+        link
+        for link in candidates
+        if link.score >= EXACT_SCORE or (link.column is None and link.score >= whole and head.kind is TokenKind.HAN)
+    ]
+    return tuple(link for link in candidates if link.score >= least and not _is_outdone(link, exactly))[:CANDIDATES_MAX]

@@ -1,0 +1,99 @@
+"""What ranks the rows of a form: figures that are added up first, ties, and parents that are ranked in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from querybus_translator.language.lexicon import Op, lexicon
+from querybus_translator.readers.absences import is_many
+from querybus_translator.readers.figures.amounts import is_additive
+from querybus_translator.schema.labels import key_columns, labels
+from querybus_translator.writing.form import (
+    Aggregate,
+    Comparison,
+    Form,
+    Measure,
+    Operator,
+    Ordering,
+    condition_tables,
+)
+from querybus_translator.writing.sketch import Ranking, Sketch
+
+
+def doubts_of_ranking(
+    sketch: Sketch,
+    anchor: int,
+    ranking: Ranking,
+    by: Measure,
+    targets: Sequence[Measure],
+    tables: int,
+    *,
+    is_grouped: bool,
+) -> float:
+    """ "The customers with the most": each of them is one, so that how many there are ranks nothing, and neither does one count."""
+    if by.aggregate is not Aggregate.COUNT or by.column is not None or by.table not in (None, anchor):
+        return 0.0
+    plain = [target for target in targets if target.aggregate is None]
+    is_alone = ranking.grouped is None and not is_grouped
+    names = {*labels(sketch.index, anchor, chinese=sketch.chinese), *key_columns(sketch.index, anchor)}
+    is_each = tables == 1 and ((is_alone and not targets) or any(item.column in names for item in plain))
+    return 1.0 if is_each or (is_alone and targets and not plain) else 0.0
+
+
+def of_parent(sketch: Sketch, anchor: int, ranking: Ranking, by: Measure, targets: list[Measure]) -> Comparison | None:
+    """ "Cities in the county with the most officers": the county is ranked, all of its cities are meant."""
+    home = by.home
+    if by.aggregate is not None or home is None or home == anchor or ranking.count != 1:
+        return None
+    if any(target.home == home for target in targets) or is_many(sketch, anchor, home):
+        return None
+    key = key_columns(sketch.index, home)
+    if not key or not is_many(sketch, home, anchor):
+        return None
+    form = Form(targets=(Measure(key[0]),), order=(Ordering(by, ranking.descending),), limit=1)
+    return Comparison(Measure(key[0]), Operator.EQUAL, form)
+
+
+def with_ties(sketch: Sketch, anchor: int, ranking: Ranking, by: Measure) -> Comparison | None:
+    """ "The highest rating, including ties": every row that has it. More than one place, or a count, stays in doubt."""
+    places = sketch.free_places(Op.TIES)
+    if not places:
+        return None
+    if ranking.count != 1 or by.aggregate is not None or by.column is None or by.column.table != anchor:
+        sketch.doubts += 0.5
+        return None
+    sketch.take(*places)
+    figure = Aggregate.MAXIMUM if ranking.descending else Aggregate.MINIMUM
+    inside = tuple(
+        condition.condition for condition in sketch.conditions if set(condition_tables(condition.condition)) == {anchor}
+    )
+    return Comparison(by, Operator.EQUAL, Form(targets=(Measure(by.column, figure),), where=inside))
+
+
+def ranked_by(sketch: Sketch, anchor: int, ranking: Ranking, tables: list[int]) -> Measure:
+    """What ranks: a figure, or the rows of the table that happen most often to what is ranked."""
+    counted = ranking.counted
+    if isinstance(ranking.grouped, int) and counted is None:
+        many = [table for table in tables if table != ranking.grouped and is_many(sketch, ranking.grouped, table)]
+        if many:
+            return Measure(aggregate=Aggregate.COUNT, table=many[0])
+    return _summed(sketch, anchor, ranking.by, ranking) or Measure(aggregate=Aggregate.COUNT, table=counted)
+
+
+def _summed(sketch: Sketch, anchor: int, by: Measure | None, ranking: Ranking) -> Measure | None:
+    """Products by quantity sold: a figure of which each row has many is added up before it ranks."""
+    if by is None or by.column is None or by.aggregate is not None or by.column.table == anchor:
+        return by
+    names = sketch.index.entry_of_column(by.column.table, by.column.column).names
+    if not is_many(sketch, anchor, by.column.table):
+        return by
+    is_summed = any(word in lexicon().additive for name in names for word in name)
+    if is_summed or is_additive(sketch.index, by.column.table, by.column.column):
+        return Measure(by.column, Aggregate.SUM)
+    if any(word in lexicon().averaged for name in names for word in name):
+        sketch.notes.append("ranked by the average")
+        return Measure(by.column, Aggregate.AVERAGE)
+    if ranking.count > 1:
+        # Each of several once, by the best that it has.
+        return Measure(by.column, Aggregate.MAXIMUM if ranking.descending else Aggregate.MINIMUM)
+    return by
