@@ -13,13 +13,14 @@ from typing import Final
 from sqlglot import exp
 
 from querybus.core.catalog import Column, ColumnKind, Table
-from querybus.sql.conditions.parts import is_join, is_text
+from querybus.sql.conditions.parts import conditions_of, is_text
 from querybus.sql.conditions.periods import days_between, unit_of
-from querybus.sql.conditions.scope import Scope, conjuncts, outermost, projection, scope_of
+from querybus.sql.conditions.scope import Scope, outermost, projection, scope_of
 from querybus.text.labels import column_label, table_label
 from querybus.text.words import singular
 from querybus_presenter.summaries.values import in_words
 from querybus_presenter.wording.percentages import percentage_in
+from querybus_presenter.wording.periods import in_words as period_in_words
 from querybus_presenter.wording.texts import Texts
 
 PARTS_MAX: Final = 6
@@ -34,6 +35,14 @@ _COMPARED: Final[dict[type[exp.Expr], str]] = {
     exp.LT: "below",
     exp.LTE: "at_most",
 }
+_COMPARED_DAYS: Final[dict[type[exp.Expr], str]] = {
+    exp.GT: "later",
+    exp.GTE: "not_earlier",
+    exp.LT: "earlier",
+    exp.LTE: "not_later",
+}
+"""How one day of a row is compared with another."""
+_DAYS: Final = frozenset({ColumnKind.DATE, ColumnKind.DATETIME})
 FUNCTIONS: Final[dict[type[exp.Expr], str]] = {exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max"}
 _SIGNS: Final[dict[type[exp.Expr], str]] = {exp.Add: "+", exp.Sub: "−", exp.Mul: "×"}
 _IRREGULAR: Final = {
@@ -302,7 +311,9 @@ class Phrases:
         column = self.column_of(node.this) if isinstance(node.this, exp.Column) else None
         if type(node) in _COMPARED:
             right = self.value(node.expression, column) or self.shown(node.expression)
-            return right and rows[_COMPARED[type(node)]].format(left=left, right=right)
+            is_day = column is not None and column.kind in _DAYS and isinstance(node.expression, exp.Column)
+            key = _COMPARED_DAYS.get(type(node), _COMPARED[type(node)]) if is_day else _COMPARED[type(node)]
+            return right and rows[key].format(left=left, right=right)
         if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
             return rows["missing"].format(left=left)
         if isinstance(node, exp.Between):
@@ -354,14 +365,16 @@ class Phrases:
             return None
         words = self.within(scope_of(select, self.scope.catalog))
         called = words.counted()
-        parts = [part for part in conjuncts(select) if not is_join(words.scope, part)]
-        said = [words.condition(part) or words.fallback(part) for part in parts]
         if called is None:
             return None
-        if not said:
-            return called
-        conditions = self.texts.reading["inner_conditions"].format(conditions=listed(said, self.texts, "and"))
-        return self.texts.reading["inner"].format(what=called, period="", conditions=conditions)
+        found, rows = conditions_of(words.scope), self.texts.reading
+        period = (
+            "" if found.period is None else rows["period"].format(period=period_in_words(found.period[1], self.texts))
+        )
+        parts = [part for _, part in found.filters if not _is_guard(select, part)]
+        said = [words.condition(part) or words.fallback(part) for part in parts]
+        conditions = rows["inner_conditions"].format(conditions=listed(said, self.texts, "and")) if said else ""
+        return rows["inner"].format(what=called, period=period, conditions=conditions)
 
     def _negated(self, node: exp.Expr) -> str | None:
         rows = self.texts.reading
@@ -411,6 +424,13 @@ def listed(found: Sequence[str | None], texts: Texts, last: str = "list_and") ->
     if len(known) == 1:
         return known[0]
     return texts.reading[last].format(first=texts.reading["comma"].join(known[:-1]), second=known[-1])
+
+
+def _is_guard(select: exp.Select, part: exp.Expr) -> bool:
+    """Whether a condition only keeps empty keys out of what NOT IN compares with: it says nothing to people."""
+    inner = part.this if isinstance(part, exp.Not) else None
+    is_filled = isinstance(inner, exp.Is) and isinstance(inner.expression, exp.Null)
+    return is_filled and len(select.expressions) == 1 and select.expressions[0].unalias() == inner.this
 
 
 def _without_one(product: exp.Mul) -> exp.Expr | None:
