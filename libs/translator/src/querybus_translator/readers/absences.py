@@ -74,7 +74,9 @@ def _absence(sketch: Sketch, place: int, anchor: int) -> None:
     inside = [
         condition
         for condition in sketch.conditions
-        if place < condition.place < end and _belongs(condition, anchor, table)
+        if (place < condition.place < end and _belongs(condition, anchor, table))
+        # 2025年没有借阅的读者: in Chinese the period of what is absent stands before it.
+        or (sketch.chinese and set(condition_tables(condition.condition)) == {table})
     ]
     if any(place < ranking.place < end for ranking in sketch.rankings):
         sketch.doubts += 0.5
