@@ -35,7 +35,7 @@ from querybus_translator.schema.phrases import NodeKind  # noqa: E402
 from querybus_translator.translation import CONFIDENCE_MIN, is_sure  # noqa: E402
 
 PENALTY = 3.0
-PENALTY_OF_ROWS = 1.0
+PENALTY_OF_ROWS = 5.0
 FOLDS = 5
 BINS = 6
 SPOILT_WEIGHT = 0.1

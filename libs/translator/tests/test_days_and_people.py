@@ -18,6 +18,9 @@ CREATE TABLE pupils (pupil_id INTEGER PRIMARY KEY, first_name TEXT, last_name TE
 CREATE TABLE tutors (tutor_id INTEGER PRIMARY KEY, full_name TEXT);
 CREATE TABLE lends (lend_id INTEGER PRIMARY KEY, copy_id INTEGER, pupil_id INTEGER, tutor_id INTEGER, lent_on DATE, due_on DATE, returned_on DATE, days INTEGER);
 CREATE TABLE fines (fine_id INTEGER PRIMARY KEY, lend_id INTEGER, amount REAL, paid_on DATE);
+CREATE TABLE halls (hall_id INTEGER PRIMARY KEY, hall_state TEXT, kind TEXT, area_sqm REAL);
+CREATE TABLE offers (offer_id INTEGER PRIMARY KEY, hall_id INTEGER, offered_on DATE, amount REAL);
+CREATE TABLE sales (sale_id INTEGER PRIMARY KEY, offer_id INTEGER, sold_on DATE, sale_price REAL);
 CREATE TABLE concerts (concert_id INTEGER PRIMARY KEY, title TEXT, held_on DATE, ticket_sku TEXT);
 INSERT INTO instruments VALUES (1, 'Violin', 'Amati', 1), (2, 'Cello', 'Stern', 4), (3, 'Tuba', 'Stern', 9);
 INSERT INTO copies VALUES (1, 1, '2024-05-01', 100), (2, 2, '2025-05-01', 300), (3, 3, '2025-06-01', 500);
@@ -28,13 +31,17 @@ INSERT INTO lends VALUES
   (3, 2, 2, 2, '2026-05-01', '2026-06-01', NULL, NULL), (4, 2, 1, 2, '2026-06-20', '2026-07-20', NULL, NULL),
   (5, 2, 2, 2, '2026-02-01', '2026-03-01', '2026-02-20', 19);
 INSERT INTO fines VALUES (1, 2, 4, '2026-05-01'), (2, 3, 7, NULL);
+INSERT INTO halls VALUES (1, 'available', 'studio', 80), (2, 'sold', 'studio', 300), (3, 'available', 'stage', 500);
+INSERT INTO offers VALUES (1, 1, '2026-02-01', 100), (2, 2, '2026-03-01', 300);
+INSERT INTO sales VALUES (1, 2, '2026-04-01', 290), (2, 1, '2026-05-01', 110);
 INSERT INTO concerts VALUES (1, 'Spring', '2026-04-01', 'S1'), (2, 'Autumn', '2026-10-01', 'A1');
 """
+HELD = {"make": ("Amati", "Stern"), "hall_state": ("available", "sold"), "kind": ("studio", "stage")}
 EMPTY = frozenset({"returned_on", "paid_on", "days"})
 
 
 def school() -> Catalog:
-    found = catalog_of(ROWS, {"make": ("Amati", "Stern")}, nullable=EMPTY)
+    found = catalog_of(ROWS, HELD, nullable=EMPTY)
     persons = {("pupils", "first_name"), ("pupils", "last_name"), ("tutors", "full_name")}
     tables = [
         table.model_copy(
@@ -74,6 +81,14 @@ def school() -> Catalog:
         ("Average fine", [(5.5,)]),
         # A column that is called as a small word.
         ("Average weight by make", [("Amati", 1.0), ("Stern", 6.5)]),
+        # What is stored just so, though the word says little elsewhere.
+        ("How many halls are available?", [(2,)]),
+        ("How many available studios are there?", [(1,)]),
+        ("How many halls are larger than 200 sqm?", [(2,)]),
+        # Rows have one amount, or one price.
+        ("Highest offer", [(2, "2026-03-01", 300.0)]),
+        ("Average offer", [(200.0,)]),
+        ("Total sales this year", [(400.0,)]),
         # Names of persons, whom the catalog does not list.
         ("Fines of pupil Bob Koch", [(2, None, 7.0)]),
         ("How many lends did tutor Ida Roth make?", [(2,)]),

@@ -160,6 +160,24 @@ def test_a_period_that_is_open_says_on_which_side() -> None:
             "Members: first name, where member id is orders: member id, the one with the highest amount.",
             "会员编号为订单：会员编号，金额最高的一个的会员：名字。",
         ),
+        # What is absent has its period, and what only keeps empty keys out says nothing to people.
+        (
+            "SELECT first_name FROM members WHERE NOT member_id IN (SELECT member_id FROM orders"
+            " WHERE (order_date >= '2026-01-01' AND order_date < '2027-01-01') AND NOT member_id IS NULL)",
+            "Members: first name, without orders in 2026.",
+            "没有2026年订单的会员：名字。",
+        ),
+        # One day of a row is after or before another, and not above it.
+        (
+            "SELECT COUNT(*) FROM orders o JOIN members m ON m.member_id = o.member_id WHERE o.order_date > m.joined_on",
+            "Number of orders, where order date is after joined on.",
+            "订单日期晚于加入日期的订单数。",
+        ),
+        (
+            "SELECT COUNT(*) FROM orders o JOIN members m ON m.member_id = o.member_id WHERE o.order_date <= m.joined_on",
+            "Number of orders, where order date is not after joined on.",
+            "订单日期不晚于加入日期的订单数。",
+        ),
     ],
 )
 def test_one_line_says_what_was_read(sql: str, english: str, chinese: str) -> None:

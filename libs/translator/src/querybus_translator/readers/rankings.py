@@ -11,6 +11,7 @@ from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.stems import base_form
 from querybus_translator.readers.deeds import rows_of_deed
+from querybus_translator.readers.figures.amounts import one_amount
 from querybus_translator.readers.figures.payments import amount_of_verb, only_done
 from querybus_translator.readers.kinds import rows_of_kind
 from querybus_translator.readers.superlatives import (
@@ -373,6 +374,14 @@ def _highest(sketch: Sketch, place: int) -> None:
                 descending = descending is not is_reversed(sketch, place, key.column)
             sketch.rankings.append(Ranking(place, key, descending, count))
             return
+    amount = (
+        one_amount(sketch, following + 1) if following is not None and sketch.table(following) is not None else None
+    )
+    if amount is not None and not sketch.chinese and sketch.nodes[place].text.lower().endswith(HEIGHTS):
+        # "Highest offer": by the one amount that offers have.
+        sketch.take(place)
+        sketch.rankings.append(Ranking(place, Measure(amount), descending, count))
+        return
     _by_concept(sketch, place, following, descending, count, is_counted=where is not None)
 
 

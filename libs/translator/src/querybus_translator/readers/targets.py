@@ -15,6 +15,8 @@ from querybus_translator.readers.figures.amounts import (
     can_average,
     is_faint_year,
     is_unit_of_figure,
+    one_amount,
+    price_of_rows,
     sum_of_each,
     swallowed_totals,
 )
@@ -344,11 +346,13 @@ def _next_in_list(sketch: Sketch, place: int, *, figures: bool) -> int | None:
 
 def _figure_elsewhere(sketch: Sketch, place: int, places: list[int], aggregates: list[Aggregate]) -> None:
     following = sketch.after(places[-1])
-    amount = (
-        amount_of_rows(sketch, following) if following is not None and sketch.table(following) is not None else None
-    )
+    amount = None
+    if following is not None and sketch.table(following) is not None:
+        amount = amount_of_rows(sketch, following) or price_of_rows(sketch, following)
+        if amount is None and Aggregate.SUM not in aggregates:
+            amount = one_amount(sketch, following + 1)
     if amount is not None and Aggregate.SUM not in aggregates and sketch.is_free(following):
-        # "Average fine": rows that are money are averaged by how much they are.
+        # "Average fine", "average order": rows are averaged by the one amount that they have.
         sketch.take(*places, following)
         sketch.targets += [(place, Measure(amount, aggregate)) for aggregate in aggregates]
         return

@@ -40,7 +40,10 @@ def values_at(tokens: Sequence[Token], start: int, end: int, index: CatalogIndex
     if len(key) == 1:
         plain = key[0] in lexicon().stopwords or (len(key[0]) == 1 and not is_han(key[0]))
         capital = span[0].text[:1].isupper() and start > 0
-        if plain:
+        if plain and _says_state(tokens, start, index, result):
+            # "Are available", "available flats": what is stored just so, of what is said to be so.
+            result = [replace(item, score=_STATE_VALUE) for item in result]
+        elif plain:
             same = span[0].text if capital and key[0] not in {"i", "a"} else ""
             result = [replace(item, score=0.8) for item in result if item.value == same]
         elif not capital and not is_han(key[0]):
@@ -49,6 +52,26 @@ def values_at(tokens: Sequence[Token], start: int, end: int, index: CatalogIndex
     said = {link.table: link.column for link in result}
     result += [link for link in _stored_otherwise(key, index) if said.get(link.table, link.column) == link.column]
     return result
+
+
+def _says_state(tokens: Sequence[Token], place: int, index: CatalogIndex, values: Sequence[Candidate]) -> bool:
+    """Whether a word that says little elsewhere is said of rows that hold it: behind a form of "to be" at the end, or before them."""
+    if len(tokens[place].norm) < _STATE_LETTERS_MIN or not values:
+        return False
+    following = tokens[place + 1] if place + 1 < len(tokens) else None
+    is_last = following is None or following.kind is TokenKind.MARK
+    if is_last and place and tokens[place - 1].norm in _COPULAS:
+        return True
+    if following is None:
+        return False
+    rows = {index.entries[entry].table for entry in index.own.get(following.base, ())}
+    rows |= {held.table for held in index.values.get((following.base,), ())}
+    return any(value.table in rows for value in values)
+
+
+_STATE_VALUE: Final = 0.9
+_STATE_LETTERS_MIN: Final = 5
+_COPULAS: Final = frozenset({"is", "are", "was", "were", "currently", "still"})
 
 
 def _cost_of_lower_case(value: Candidate, closeness: float, index: CatalogIndex) -> float:

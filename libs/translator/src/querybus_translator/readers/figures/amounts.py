@@ -42,6 +42,21 @@ def amount_of_rows(sketch: Sketch, place: int) -> ColumnRef | None:
     return one_amount(sketch, place + 1) if is_summed else None
 
 
+def price_of_rows(sketch: Sketch, place: int) -> ColumnRef | None:
+    """ "Total sales", of which each has one price: that, where nothing of them adds up by its name."""
+    table, words = sketch.table(place), sketch.nodes[place].text.lower().split()
+    if table is None or not words or base_form(words[-1]) not in _SUMMED_ROWS or not sketch.time_columns(table):
+        return None
+    columns = [ColumnRef(table, number) for number in range(len(sketch.index.table(table).columns))]
+    prices = [
+        column
+        for column in columns
+        if sketch.is_numeric(column)
+        and any(name[-1] == "price" for name in sketch.index.entry_of_column(table, column.column).names if name)
+    ]
+    return prices[0] if len(prices) == 1 else None
+
+
 def figure_of_rows(sketch: Sketch, place: int) -> Measure:
     """ "Orders by channel", "expenses by category": how many rows, and of rows that are money how much."""
     amount = amount_of_rows(sketch, place)
@@ -55,7 +70,7 @@ def figure_of_rows(sketch: Sketch, place: int) -> Measure:
 MONEY_ROWS = frozenset({"payment", "expense", "donation", "refund", "deposit", "withdrawal", "fine", "fee"})
 """Rows that are money themselves: one thinks of how much, and not of how many."""
 MONEY_ROWS_ZH = ("费", "费用", "支出", "付款", "捐款", "退款", "还款", "罚款", "罚金", "定金", "押金")
-_SUMMED_ROWS = MONEY_ROWS | {"sale", "purchase", "transfer"}
+_SUMMED_ROWS = MONEY_ROWS | {"sale", "sales", "purchase", "transfer"}
 
 
 def answers_amount(sketch: Sketch, measure: Measure) -> bool:
