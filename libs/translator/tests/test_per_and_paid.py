@@ -92,6 +92,11 @@ def test_sailors_of_one_name_are_two_where_sums_rank_them() -> None:
     assert '"sailor_id"' in found.sql.split("GROUP BY")[1]
 
 
+def test_what_others_pay_is_no_pay_of_the_crew() -> None:
+    assert isinstance(translate("How much was the crew paid in 2025?", hire(), today=TODAY), NotRead)
+    assert isinstance(translate("Which crew member was paid the most?", hire(), today=TODAY), NotRead)
+
+
 def test_where_several_amounts_may_be_meant_it_is_asked_back() -> None:
     two = (
         ROWS.replace("amount REAL", "amount REAL, tax REAL")

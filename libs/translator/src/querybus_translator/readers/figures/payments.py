@@ -16,11 +16,12 @@ from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
 
 TABLES_SEARCHED_MAX: Final = 60
 _PAID: Final = ("pay", "paid", "payment")
+_SPENT: Final = ("spend", "spent", "expense", "expenditure")
 _VERBS: Final = {
     "pay": (_PAID,),
     "paid": (_PAID,),
-    "spend": (("spend", "spent", "expense", "expenditure"), _PAID),
-    "spent": (("spend", "spent", "expense", "expenditure"), _PAID),
+    "spend": (_SPENT, _PAID),
+    "spent": (_SPENT, _PAID),
     "donate": (("donate", "donation"),),
     "invest": (("invest", "investment"),),
     "owe": (_PAID,),
@@ -65,8 +66,14 @@ def amount_of_verb(sketch: Sketch, place: int | None) -> tuple[ColumnRef, Column
                 ]
                 found += [(amount, days[0] if days else None) for amount in amounts]
         if found:
-            return found[0] if len(found) == 1 else None
+            return found[0] if len(found) == 1 and _is_theirs(sketch, place, found[0][0].table) else None
     return None
+
+
+def _is_theirs(sketch: Sketch, place: int | None, table: int) -> bool:
+    """Whether each amount of a table belongs to one row of everything that is named: what guests pay is no pay of employees."""
+    named = {pick.table for where, pick in sketch.assignment.picks.items() if where != place}
+    return not any(sketch.index.graph.is_many(table, other) for other in named - {table})
 
 
 def read_payments(sketch: Sketch) -> None:
