@@ -107,6 +107,12 @@ def test_whose_name_it_is_is_asked_where_it_may_be_that_of_several() -> None:
     assert read.options[:2] == ("Lends of pupil Ida Roth", "Lends of tutor Ida Roth")
 
 
+def test_a_name_of_ordinary_words_is_offered_as_whose_it_may_be() -> None:
+    read = translate("Lends of Green Stone", school(), today=TODAY)
+    assert isinstance(read, NotRead)
+    assert read.options[:2] == ("Lends of pupil Green Stone", "Lends of tutor Green Stone")
+
+
 @pytest.mark.parametrize(
     "question",
     [
@@ -116,6 +122,8 @@ def test_whose_name_it_is_is_asked_where_it_may_be_that_of_several() -> None:
         "Which instruments took longest?",
         # Pupils and tutors may be meant.
         "Who never lent a copy?",
+        # A figure that is written in capitals is nobody's name.
+        "What is the Net Promoter Score?",
         # Places stand behind "in" and "from", and are no persons.
         "Lends from New Harbour",
     ],

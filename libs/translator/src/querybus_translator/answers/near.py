@@ -70,7 +70,7 @@ def near_questions(
     read_as = shorter if shorter is not None and shorter_read is not None else ""
     near: dict[str, str] = {}
     others = chain(
-        _with_persons(question, unread, index),
+        _with_persons(question, nodes, index),
         _with_values(question, unread, index),
         _with_values_of_column(question, nodes, unread, index),
         _with_parts(question, unread, index),
@@ -264,14 +264,23 @@ def _weighs(node: Node) -> bool:
     return not is_han(node.text) and (word.endswith(_VERB_ENDINGS) or word in verbs)
 
 
-def _with_persons(question: str, unread: Sequence[Node], index: CatalogIndex) -> Iterator[str]:
-    """ "Shipments of Lena Roth": give the question with each kind of person who may be called so before the name."""
-    for node in unread:
-        if node.kind is NodeKind.TEXT and not node.quoted and node.text in question:
-            start = question.find(node.text)
-            for table, _ in index.names_of_persons:
-                *words, last = display(index.table(table), "en").split()
-                yield f"{question[:start]}{' '.join((*words, base_form(last)))} {question[start:]}"
+def _with_persons(question: str, nodes: Sequence[Node], index: CatalogIndex) -> Iterator[str]:
+    """ "Shipments of Lena Roth", "of Green Farms": give the question with each kind of person who may be called so before the name."""
+    for place, node in enumerate(nodes):
+        is_name = node.kind is NodeKind.TEXT and not node.quoted
+        following = nodes[place + 1] if place + 1 < len(nodes) else None
+        are_capitals = node.kind is NodeKind.WORD and node.capital and following is not None and following.capital
+        before = nodes[place - 1].text.lower() if place else ""
+        if not is_name and (not are_capitals or before not in _BEFORE_NAMES):
+            continue
+        start = question.find(node.text)
+        for table, _ in index.names_of_persons if start >= 0 else ():
+            *words, last = display(index.table(table), "en").split()
+            yield f"{question[:start]}{' '.join((*words, base_form(last)))} {question[start:]}"
+        return
+
+
+_BEFORE_NAMES: Final = frozenset({"of", "by", "for", "did", "does", "has", "have", "was", "were", "with"})
 
 
 def _with_values(question: str, unread: Sequence[Node], index: CatalogIndex) -> Iterator[str]:

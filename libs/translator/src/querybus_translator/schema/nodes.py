@@ -12,6 +12,7 @@ from datetime import date
 from typing import Final
 
 from querybus.core.catalog import ColumnKind
+from querybus.text.vocabulary import is_word
 from querybus.text.words import word_set
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.measure_words import measured
@@ -72,7 +73,8 @@ def read_nodes(question: str, index: CatalogIndex, today: date) -> tuple[Node, .
 def _with_names(nodes: Sequence[Node], index: CatalogIndex) -> Iterator[Node]:
     """Join unknown words in capitals into one text where the data holds names of persons, which are kept out of the catalog.
 
-    "Shipments of Lena Roth": whoever writes a name so means a person of that name. Behind "in" and "from" it is a place.
+    "Shipments of Lena Roth": whoever writes a name so means a person of that name; "net promoter score" is none. Behind
+    "in" and "from" it is a place.
     """
     place = 0
     while place < len(nodes):
@@ -81,13 +83,22 @@ def _with_names(nodes: Sequence[Node], index: CatalogIndex) -> Iterator[Node]:
             end < len(nodes) and nodes[end].kind is NodeKind.WORD and nodes[end].capital and nodes[end].text.isalpha()
         ):
             end += 1
-        before = nodes[place - 1].text.lower() if place else ""
-        if 2 <= end - place <= _NAME_WORDS_MAX and index.names_of_persons and before not in _OF_PLACES:
+        if 2 <= end - place <= _NAME_WORDS_MAX and _is_name(nodes, place, end, index):
             yield Node(NodeKind.TEXT, " ".join(node.text for node in nodes[place:end]))
             place = end
         else:
             yield nodes[place]
             place += 1
+
+
+def _is_name(nodes: Sequence[Node], place: int, end: int, index: CatalogIndex) -> bool:
+    """Whether unknown words are what a person is called: the first or the last is no ordinary word, or it is said whose name it is."""
+    persons = {table for table, _ in index.names_of_persons}
+    before = nodes[place - 1] if place else None
+    if not persons or (before is not None and before.text.lower() in _OF_PLACES):
+        return False
+    is_said = before is not None and any(link.table in persons and link.column is None for link in before.candidates)
+    return is_said or not all(is_word(nodes[at].text.lower()) for at in (place, end - 1))
 
 
 _NAME_WORDS_MAX: Final = 3
