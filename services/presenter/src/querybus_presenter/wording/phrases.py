@@ -429,8 +429,9 @@ def listed(found: Sequence[str | None], texts: Texts, last: str = "list_and") ->
 def _is_guard(select: exp.Select, part: exp.Expr) -> bool:
     """Whether a condition only keeps empty keys out of what NOT IN compares with: it says nothing to people."""
     inner = part.this if isinstance(part, exp.Not) else None
-    is_filled = isinstance(inner, exp.Is) and isinstance(inner.expression, exp.Null)
-    return is_filled and len(select.expressions) == 1 and select.expressions[0].unalias() == inner.this
+    if not isinstance(inner, exp.Is) or not isinstance(inner.expression, exp.Null):
+        return False
+    return len(select.expressions) == 1 and select.expressions[0].unalias() == inner.this
 
 
 def _without_one(product: exp.Mul) -> exp.Expr | None:
