@@ -24,7 +24,6 @@ NO_RULE: Final = "none"
 ANSWER_PARTS: Final = ("shape", "summary", "chart", "doubts", "reading", "next_step")
 APIS: Final = ("http", "openai", "langgraph", "mcp", "antvis", "grpc", "bus")
 REQUEST_OUTCOMES: Final = ("taken", "refused", "failed")
-PURPOSES: Final = ("explain", "probe", "introspect", "execute")
 STAGE_OUTCOMES: Final = ("published", "failed", "expired", "fence_lost", "cancelled", "dead", "nak")
 
 _SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)

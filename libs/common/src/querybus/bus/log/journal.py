@@ -43,8 +43,6 @@ START_SECONDS_MAX: Final = 30.0
 """How long the follower's consumer may take to be made at the start, when there is nothing to fall back to."""
 READ_BYTES_MAX: Final = 8 * 1_024 * 1_024
 EVENTS_PER_READ_MAX: Final = 256
-THREAD_TURNS_MAX: Final = 1_000
-"""Turns of one thread that can be listed: the server lists at most 1024 subjects."""
 
 _FOLLOW_HEARTBEAT_SECONDS: Final = 5.0
 _FOLLOW_INACTIVE_SECONDS: Final = 30.0
