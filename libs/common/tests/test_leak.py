@@ -13,7 +13,7 @@ from querybus.text.disclosure import TEXT_LENGTH_MAX, is_plain_word, leaks
 
 TABLES = {
     "customers": ("customer_id", "name", "city", "custno", "qty"),
-    "orders": ("OrderID", "orderdate", "total", "id"),
+    "orders": ("OrderID", "orderdate", "total", "id", "weight_kg"),
     "tbl_x7": ("fname", "client_since", "Birth Year", "Reading (%)"),
     "singer": ("name", "age", "song_name"),
     "客户_表1": ("城市", "金额_总"),
@@ -36,6 +36,8 @@ LEAKS = [
     "按orderdate排序。",
     "The qty is 5.",
     "fname was empty",
+    "The weight_kg is 5.",
+    "The weightkg is 5.",
     "The sum of reading (%) is 12.",
     "金额_总为空",
     "客户_表1里没有数据",
@@ -126,6 +128,8 @@ PLAIN = [
     "不允许的操作: 删除数据。本系统只支持查询操作。",
     "城市不明确，请补充。",
     "2024年3月5日的订单共12笔。",
+    "Weight (kg): 8,992.8.",
+    "The weight is 5 kg.",
     "The names of all singers are shown.",
     "Her name is Ann.",
     "The time table is shown below.",

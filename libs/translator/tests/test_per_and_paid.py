@@ -86,6 +86,20 @@ def test_it_is_answered_right(question: str, rows: list[tuple[object, ...]]) -> 
     )
 
 
+def test_a_price_per_something_is_no_price_of_something_else() -> None:
+    rows = """
+    CREATE TABLE boats (boat_id INTEGER PRIMARY KEY, name TEXT);
+    CREATE TABLE repairs (repair_id INTEGER PRIMARY KEY, boat_id INTEGER, repaired_on DATE, cost REAL);
+    CREATE TABLE fuellings (fuelling_id INTEGER PRIMARY KEY, boat_id INTEGER, price_per_litre REAL);
+    INSERT INTO boats VALUES (1, 'Gull'), (2, 'Tern');
+    INSERT INTO repairs VALUES (1, 1, '2026-01-01', 5), (2, 1, '2026-01-02', 6), (3, 2, '2026-01-02', 7);
+    INSERT INTO fuellings VALUES (1, 1, 2);
+    """
+    found = translate("Repair costs per boat", catalog_of(rows, {}), today=TODAY)
+    assert isinstance(found, Translated), found
+    assert sorted(rows_of(rows, found.sql)) == [("Gull", 11.0), ("Tern", 7.0)]
+
+
 def test_sailors_of_one_name_are_two_where_sums_rank_them() -> None:
     found = translate("Which sailor paid the most?", hire(), today=TODAY)
     assert isinstance(found, Translated)

@@ -308,6 +308,10 @@ def _written_as_names(text: str, names: _Names) -> Iterator[str]:
 
 KEY_LENGTH_MIN: Final = 2
 PART_LENGTH_MAX: Final = 4
+UNITS: Final = frozenset(
+    {"kg", "km", "cm", "mm", "ml", "kwh", "mwh", "mb", "gb", "tb", "ms", "sqm", "mph", "usd", "eur", "gbp", "cny"}
+)
+"""Units at the end of a name, which people know: `weight_kg`."""
 
 
 class _Names:
@@ -327,9 +331,9 @@ class _Names:
         self.keys = frozenset(singular(plain(item)) for item in self.technical if len(item) > KEY_LENGTH_MIN)
         pieces = {piece.lower() for item in identifiers if item.lower() in technical for piece in words(item)}
         self.all_parts = frozenset(pieces)
-        # Longer ones may be rare words: "donator".
+        # Longer ones may be rare words: "donator"; units are everybody's: "kg".
         self.parts = frozenset(
-            piece for piece in pieces if 1 < len(piece) <= PART_LENGTH_MAX and not is_plain_word(piece)
+            piece for piece in pieces - UNITS if 1 < len(piece) <= PART_LENGTH_MAX and not is_plain_word(piece)
         )
 
 

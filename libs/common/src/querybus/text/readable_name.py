@@ -13,17 +13,13 @@ from importlib import resources
 from typing import Any, Final
 
 from querybus.core.catalog import Language
-from querybus.text.disclosure import is_plain_word
+from querybus.text.disclosure import UNITS, is_plain_word
 from querybus.text.vocabulary import is_word, stems
 
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _PART: Final = re.compile(rf"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[{_HAN}]+|[^\W\d_]+")
 _SAYS_NOTHING: Final = frozenset({"tbl", "tb", "t", "dim", "fact", "vw", "v", "col", "fld"})
 """What stands before a name because of a convention."""
-_UNITS: Final = frozenset(
-    {"kg", "km", "cm", "mm", "ml", "kwh", "mwh", "mb", "gb", "tb", "ms", "sqm", "mph", "usd", "eur", "gbp", "cny"}
-)
-"""Units at the end of a name."""
 _ENGLISH_ONLY: Final = frozenset({"of", "the", "a", "and"})
 
 
@@ -59,7 +55,7 @@ def readable_name(name: str, language: Language) -> str:
     ('Weight (kg)', '重量（kg）')
     """
     parts = _PART.findall(name)
-    if len(parts) > 1 and parts[-1].lower() in _UNITS:
+    if len(parts) > 1 and parts[-1].lower() in UNITS:
         label = readable_name("_".join(parts[:-1]), language)
         unit = parts[-1].lower()
         return label and (f"{label}（{unit}）" if language == "zh" else f"{label} ({unit})")

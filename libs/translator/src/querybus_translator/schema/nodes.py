@@ -285,7 +285,8 @@ def _named(
     is_of = end < len(tokens) and tokens[end].norm == "of"
     is_grouped = start > 0 and tokens[start - 1].norm in _GROUPING and not is_of
     is_name = (len(words) > 1 or is_grouped) and "\0" not in words and index.knows("_".join(words))
-    is_nothing = not is_name and _is_function_word(token, tokens[start])
+    # "Costs per" truck is no start of `price_per_litre`.
+    is_nothing = not is_name and (_is_function_word(token, tokens[start]) or words[-1] == "per")
     if len(words) > LINK_WORDS_MAX or "\0" in words or is_nothing:
         return []
     light = (token.norm in stops or tokens[start].norm in stops) and not is_grouped and not is_name
