@@ -110,7 +110,7 @@ def rows_of_deed(sketch: Sketch, verb: int | None) -> int | None:
         table
         for table in range(len(tables))
         for day in sketch.time_columns(table)
-        if stem(word) in {stem(part) for name in sketch.index.entry_of_column(table, day.column).names for part in name}
+        if stem(word) in {stem(part) for part in sketch.words_of(day)}
     }
     many = [table for table in found if sketch.index.graph.is_many(named, table)]
     return many[0] if len(many) == 1 else None

@@ -285,8 +285,7 @@ def _adds_up(sketch: Sketch, place: int) -> bool:
             continue
         if found and sketch.op(sketch.before(other)) is not Op.AND:
             continue
-        names = sketch.index.entry_of_column(column.table, column.column).names
-        is_said = any(word in lexicon().additive for name in names for word in name)
+        is_said = not sketch.words_of(column).isdisjoint(lexicon().additive)
         if is_said or is_additive(sketch.index, column.table, column.column):
             aggregate = Aggregate.SUM
         elif _is_averaged(sketch, place, other, by):

@@ -16,7 +16,7 @@ def takes_time(sketch: Sketch, place: int) -> bool:
 
 def is_lasting(sketch: Sketch, column: ColumnRef) -> bool:
     """Whether a figure says how long something took, and not how far it is or how thick."""
-    words = {word for name in sketch.index.entry_of_column(column.table, column.column).names for word in name}
+    words = sketch.words_of(column)
     return not words.isdisjoint({"duration", "time", "second", "minute", "hour", "day", "night", "week", "month"})
 
 
@@ -51,15 +51,10 @@ def is_of_time(sketch: Sketch, place: int) -> bool:
 
 def newest(sketch: Sketch, table: int, found: tuple[ColumnRef, bool] | None) -> tuple[ColumnRef, bool] | None:
     """The newest guests are those who came last, and not the youngest."""
-    if found is not None and not _is_birth(sketch, found[0]):
+    if found is not None and not sketch.is_birthday(found[0]):
         return found
-    columns = [column for column in sketch.time_columns(table) if not _is_birth(sketch, column)]
+    columns = [column for column in sketch.time_columns(table) if not sketch.is_birthday(column)]
     return (columns[0], False) if columns else found
-
-
-def _is_birth(sketch: Sketch, column: ColumnRef) -> bool:
-    words = {word for name in sketch.index.entry_of_column(column.table, column.column).names for word in name}
-    return not words.isdisjoint({"birth", "born", "birthday", "出生", "生日"})
 
 
 def names_rows(sketch: Sketch, place: int, named: int | None) -> bool:
@@ -77,7 +72,7 @@ EXACT_MIN = 0.99
 
 
 def says_when(sketch: Sketch, place: int, column: ColumnRef) -> bool:
-    words = {word for name in sketch.index.entry_of_column(column.table, column.column).names for word in name}
+    words = sketch.words_of(column)
     meant = {word for concept in concepts_of(sketch, place) for word in concept.of}
     return sketch.kind(column) in TEMPORAL or not words.isdisjoint(meant | {"month", "年份", "时间", "日期"})
 
@@ -108,7 +103,7 @@ _HOW_MUCH = frozenset({"是多少", "多少"})
 
 def is_reversed(sketch: Sketch, place: int, column: ColumnRef) -> bool:
     """Whether more of an adjective means less of the column: the oldest by founding year is the earliest."""
-    words = {word for name in sketch.index.entry_of_column(column.table, column.column).names for word in name}
+    words = sketch.words_of(column)
     for concept in concepts_of(sketch, place):
         if any(words & sketch.index.similar(item).keys() for item in concept.of):
             return False

@@ -84,13 +84,13 @@ def _summed(sketch: Sketch, anchor: int, by: Measure | None, ranking: Ranking) -
     """Products by quantity sold: a figure of which each row has many is added up before it ranks."""
     if by is None or by.column is None or by.aggregate is not None or by.column.table == anchor:
         return by
-    names = sketch.index.entry_of_column(by.column.table, by.column.column).names
+    words = sketch.words_of(by.column)
     if not is_many(sketch, anchor, by.column.table):
         return by
-    is_summed = any(word in lexicon().additive for name in names for word in name)
+    is_summed = not words.isdisjoint(lexicon().additive)
     if is_summed or is_additive(sketch.index, by.column.table, by.column.column):
         return Measure(by.column, Aggregate.SUM)
-    if any(word in lexicon().averaged for name in names for word in name):
+    if not words.isdisjoint(lexicon().averaged):
         sketch.notes.append("ranked by the average")
         return Measure(by.column, Aggregate.AVERAGE)
     if ranking.count > 1:

@@ -329,8 +329,11 @@ class Sketch:
 
     def is_birthday(self, day: ColumnRef) -> bool:
         """Return whether a day is when somebody was born."""
-        names = self.index.entry_of_column(day.table, day.column).names
-        return any(part in _BIRTH for name in names for part in name)
+        return not self.words_of(day).isdisjoint(_BIRTH)
+
+    def words_of(self, column: ColumnRef) -> set[str]:
+        """Return the words of all names of a column."""
+        return {word for name in self.index.entry_of_column(column.table, column.column).names for word in name}
 
 
 _BIRTH = frozenset({"birth", "birthday", "born", "出生日期", "生日", "出生"})

@@ -77,9 +77,7 @@ def answers_amount(sketch: Sketch, measure: Measure) -> bool:
     """Return whether a figure may answer "how much": an amount of money or a sum, and no number of people."""
     if not asks_money(sketch) or measure.aggregate is not None or measure.column is None:
         return is_figure(sketch, measure)
-    names = sketch.index.entry_of_column(measure.column.table, measure.column.column).names
-    words = {word for name in names for word in name}
-    return is_figure(sketch, measure) and words.isdisjoint(_COUNTED_WORDS)
+    return is_figure(sketch, measure) and sketch.words_of(measure.column).isdisjoint(_COUNTED_WORDS)
 
 
 _COUNTED_WORDS = frozenset(

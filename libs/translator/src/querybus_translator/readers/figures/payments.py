@@ -149,8 +149,7 @@ def only_done(sketch: Sketch, place: int, amount: ColumnRef, day: ColumnRef | No
 
 
 def _is_called(sketch: Sketch, column: ColumnRef, called: set[str]) -> bool:
-    names = sketch.index.entry_of_column(column.table, column.column).names
-    return any(stem(word) in called for name in names for word in name)
+    return any(stem(word) in called for word in sketch.words_of(column))
 
 
 def is_price_of_rows(index: CatalogIndex, table: int, column: int) -> bool:

@@ -62,13 +62,9 @@ def _moment(sketch: Sketch, place: int | None) -> ColumnRef | None:
         days = [
             day
             for day in days
-            if any(part in close or stem(word).startswith(stem(part)) for part in _words(sketch, day))
+            if any(part in close or stem(word).startswith(stem(part)) for part in sketch.words_of(day))
         ]
     return days[0] if len(days) == 1 else None
-
-
-def _words(sketch: Sketch, column: ColumnRef) -> set[str]:
-    return {word for name in sketch.index.entry_of_column(column.table, column.column).names for word in name}
 
 
 def _behind_date(sketch: Sketch, place: int) -> int:

@@ -79,14 +79,10 @@ def _one_bound(sketch: Sketch, place: int, column: ColumnRef, period: Period, op
         add_condition(sketch, place, Measure(column), Operator.LESS, Literal(period.start.isoformat()))
 
 
-_OF_BIRTH = frozenset({"birth", "born", "birthday", "出生", "生日"})
-
-
 def within(sketch: Sketch, place: int, column: ColumnRef, period: Period) -> None:
     """Add the condition that a column lies in a period."""
     measure = Measure(column)
-    words = {word for name in sketch.index.entry_of_column(column.table, column.column).names for word in name}
-    if period.start.year == sketch.today.year and not words.isdisjoint(_OF_BIRTH):
+    if period.start.year == sketch.today.year and sketch.is_birthday(column):
         # "Born in May" is of any year, and nobody was born this month.
         sketch.doubts += 1.0
     if sketch.kind(column) not in TEMPORAL:

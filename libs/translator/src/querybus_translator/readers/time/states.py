@@ -138,5 +138,4 @@ def _days(sketch: Sketch, table: int) -> list[ColumnRef]:
 
 
 def _is_called(sketch: Sketch, column: ColumnRef, words: frozenset[str]) -> bool:
-    names = sketch.index.entry_of_column(column.table, column.column).names
-    return any(word in words for name in names for word in name)
+    return not words.isdisjoint(sketch.words_of(column))
