@@ -22,7 +22,7 @@ _AGREED_CONFIDENCE: Final[Mapping[Agreement, float]] = {
 ROW_WEIGHTS: Final[Mapping[str, float]] = {"empty": -0.701, "repeated": -1.024, "nothing": -0.28}
 """What rows add to the log odds of a reading's confidence, fitted by `benchmarks/fit_translator.py` on databases held out of it.
 
-Readings with a repeated row were right for 55 of 100 where others were for 81; of no row for 62. They hold for repairs too.
+They hold for repairs too.
 """
 _ODDS_BOUND: Final = 0.999
 
