@@ -12,6 +12,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import SecretStr
+from pydantic_core import to_json
 
 from querybus.llm.errors import Fault, FaultKind
 
@@ -64,8 +65,10 @@ class OpenAIClient:
         if self._client is None:
             await self.open()
         assert self._client is not None  # noqa: S101 - opened just now
-        # The whole address: one that is relative would be read and put together at each call.
-        return await self._client.post(f"{self._base_url.rstrip('/')}{path}", body=body, cast_to=str)
+        # The whole address, and the body as it is sent: the client would read the one and write the other at each call
+        # in Python.
+        address = f"{self._base_url.rstrip('/')}{path}"
+        return await self._client.post(address, body=to_json(body), cast_to=str)
 
     def _make(self) -> None:
         from openai import AsyncOpenAI, DefaultAioHttpClient, Timeout

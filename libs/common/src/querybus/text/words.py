@@ -94,4 +94,4 @@ def stem(word: str) -> str:
     >>> stem("enrollment") == stem("enrolled"), stem("rating") == stem("rated")
     (True, True)
     """
-    return str(_english().stemWord(word))
+    return word if word.isdigit() else str(_english().stemWord(word))

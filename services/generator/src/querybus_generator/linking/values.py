@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from rapidfuzz import process
@@ -23,6 +24,8 @@ SQUEEZED_LENGTH_MIN: Final = 4
 NEAR_LENGTH_MIN: Final = 5
 NEAR_SCORE_MIN: Final = 0.8
 NEAR_WORDS_MAX: Final = 4
+QUESTIONS_KEPT_MAX: Final = 16
+"""Questions whose words are kept: one is looked at for its tables and for its prompt in turn."""
 PLACES_MAX: Final = 20
 """Columns that are kept for one value."""
 
@@ -59,8 +62,7 @@ class NamedValues:
         if not self._values:
             return
         seen: set[str] = set()
-        for text in _spans(question):
-            folded = _folded(text)
+        for text, folded, _ in _spans(question):
             if folded in seen:
                 continue
             seen.add(folded)
@@ -73,8 +75,7 @@ class NamedValues:
         As it writes them, else without regard to blanks and signs, or in the singular.
         """
         found: dict[Place, str] = {}
-        for text in _spans(question):
-            folded, squeezed = _folded(text), _squeezed(text)
+        for text, folded, squeezed in _spans(question):
             places = list(self._values.get(folded, ()))
             if folded.endswith("s"):
                 places += self._values.get(singular(folded), ())
@@ -129,8 +130,13 @@ def _folded(text: str) -> str:
 _SPAN_WORD = re.compile(r"[^\W\u3400-\u9fff]+(?:['’.&-][^\W\u3400-\u9fff]+)*")
 
 
-def _spans(question: str) -> Iterator[str]:
-    """Yield what could be a value: runs of up to VALUE_WORDS_MAX words, and pieces of Han text."""
+@lru_cache(maxsize=QUESTIONS_KEPT_MAX)
+def _spans(question: str) -> tuple[tuple[str, str, str], ...]:
+    """Return what could be a value, as written, folded and squeezed: runs of up to VALUE_WORDS_MAX words, pieces of Han text."""
+    return tuple((text, _folded(text), _squeezed(text)) for text in _runs(question))
+
+
+def _runs(question: str) -> Iterator[str]:
     words = list(_SPAN_WORD.finditer(question))[:QUESTION_WORDS_MAX]
     for first in range(len(words)):
         for last in range(first, min(first + VALUE_WORDS_MAX, len(words))):

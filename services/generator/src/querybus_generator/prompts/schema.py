@@ -26,7 +26,7 @@ EMPTY_SHARE_MIN: Final = 0.01
 """A smaller share of empty cells changes no query."""
 COLUMNS_SHOWN_MAX: Final = 120
 QUOTED_KEPT_MAX: Final = 8_192
-"""Quoted texts kept: the same catalog is rendered for every question, and character by character that costs most."""
+"""Names and quoted texts kept: the same catalog is rendered for every question, and character by character that costs most."""
 
 
 def render_schema(catalog: Catalog, tables: Sequence[Table], *, with_values: bool) -> str:
@@ -149,7 +149,8 @@ def _key(key: ForeignKey, dialect: Dialect) -> str:
     return f"  FOREIGN KEY ({columns}) REFERENCES {referred} ({others}),"
 
 
-def _names(names: Sequence[str], dialect: Dialect) -> str:
+@lru_cache(maxsize=QUOTED_KEPT_MAX)
+def _names(names: tuple[str, ...], dialect: Dialect) -> str:
     return ", ".join(quoted_name(name, dialect) for name in names)
 
 

@@ -34,12 +34,8 @@ _BETWEEN_ZH: Final = re.compile(r"[、和与及加+]")
 
 def with_own_terms(question: str, layer: Layer) -> tuple[str, Layer]:
     """Return the question with what it defines replaced by a name, and the layer that has a figure of that name."""
-    for pattern, defined in (
-        (_SUM, _sum),
-        (_DIVIDED, _quotient),
-        (_SUM_ZH, _sum_zh),
-        (_DIVIDED_ZH, _quotient_zh),
-    ):
+    chinese = () if question.isascii() else ((_SUM_ZH, _sum_zh), (_DIVIDED_ZH, _quotient_zh))
+    for pattern, defined in ((_SUM, _sum), (_DIVIDED, _quotient), *chinese):
         said = pattern.search(question)
         if said is not None:
             return defined(question, said, layer) or (question, layer)
