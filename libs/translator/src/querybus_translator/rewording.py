@@ -8,8 +8,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from querybus.core.catalog import ColumnKind
 from querybus.text.readable_name import spoken_name
 from querybus.text.words import stem
+from querybus_translator.language.lexicon import lexicon
 from querybus_translator.language.names import is_han, name_words
 from querybus_translator.language.stems import base_form
 from querybus_translator.schema.chinese import TRANSLATED
@@ -30,6 +32,15 @@ _AVERAGE_NUMBER: Final = re.compile(
 _PEOPLE: Final = re.compile(r"\b(how many|number of|which|what) (?:people|persons)\b", re.IGNORECASE)
 _CUSTOMERS: Final = re.compile(r"\b(?:members|customers|clients|users|visitors|subscribers)\b", re.IGNORECASE)
 _WORKING: Final = re.compile(r"\b(?:work|works|worked|working|employed)\b", re.IGNORECASE)
+_WHO_WORKS: Final = re.compile(r"^\s*who (?=(?:works|worked|is working|is employed) )", re.IGNORECASE)
+_HEADCOUNT: Final = re.compile(r"\bhead ?count\b", re.IGNORECASE)
+_MONEY: Final = re.compile(r"\bhow much money\b", re.IGNORECASE)
+_STILL: Final = re.compile(r"\bstill (?=[a-z])", re.IGNORECASE)
+_TREND: Final = re.compile(r"(?<=[a-z]) (?:trend|development) (?=(?:by|per|over|for|in|this|last) )", re.IGNORECASE)
+_NUMBERED: Final = re.compile(
+    r"\b(?P<number>one|two|three|four|five|six|[1-9]\d?)[- ](?P<unit>[a-z]+) (?P<noun>[a-z]+)\b", re.IGNORECASE
+)
+_SUCCESS: Final = ("approved", "accepted", "successful", "succeeded", "passed", "won", "completed")
 _RATE_ZH: Final = re.compile(r"(?P<run>[\u4e00-\u9fff]{2,})率")
 _TOTAL_ZH: Final = re.compile(r"(?P<run>[\u4e00-\u9fff]{2,})总额")
 _DONE_ZH: Final = re.compile(r"已(?P<deed>[\u4e00-\u9fff]{2})")
@@ -45,20 +56,42 @@ def reworded(question: str, index: CatalogIndex) -> str:
         index.read_chinese()
         question = _scores_in_chinese(question, index)
         return _done_in_chinese(_totals_in_chinese(_rates_in_chinese(question, index), index), index)
+    question = _numbered(_TREND.sub(" ", _STILL.sub("", _MONEY.sub("how much", question))), index)
     return _people(_without_prefix(_rates(_average_numbers(question, index), index), index), index)
 
 
 def _people(question: str, index: CatalogIndex) -> str:
     """ "How many people live here?" is about the only persons there are, "work here" about those who do."""
-    works = _WORKING.search(question) is not None and index.staff_table is not None
+    works = index.staff_table is not None and (
+        _WORKING.search(question) is not None or _HEADCOUNT.search(question) is not None
+    )
     table = index.staff_table if works else index.people_table
     if table is None:
         return question
     called = spoken_name(index.table(table).name)
+    question = _HEADCOUNT.sub(f"number of {called}", _WHO_WORKS.sub(f"Which {called} ", question))
     question = _PEOPLE.sub(rf"\1 {called}", question)
     # "Members" of a database that has guests and nobody else.
     is_known = works or table == index.staff_table
     return question if is_known else _CUSTOMERS.sub(lambda found: _called(found[0], called, index), question)
+
+
+def _numbered(question: str, index: CatalogIndex) -> str:
+    """ "Five star reviews" are reviews with stars 5, where a column of theirs counts stars."""
+
+    def written(match: re.Match[str]) -> str:
+        wanted = base_form(match["unit"].lower())
+        columns = {
+            column.name
+            for table in index.called_by(base_form(match["noun"].lower()))
+            for column in index.table(table).columns
+            if column.kind is ColumnKind.INTEGER and tuple(map(base_form, name_words(column.name))) == (wanted,)
+        }
+        said = match["number"].lower()
+        number = lexicon().numbers.get(said, said)
+        return f"{match['noun']} with {spoken_name(columns.pop())} {number}" if len(columns) == 1 else match[0]
+
+    return _NUMBERED.sub(written, question)
 
 
 def _called(word: str, called: str, index: CatalogIndex) -> str:
@@ -99,11 +132,16 @@ def _rates(question: str, index: CatalogIndex) -> str:
     """Return "cancellation rate" as the share of cancelled bookings, where one column of one table holds that value."""
 
     def written(match: re.Match[str]) -> str:
-        found = _states(match["deed"], index)
-        if len(found) != 1 or index.knows(f"{match['deed']} rate"):
-            return match[0]
-        value, table = found.pop()
-        return f"share of {value} {table}"
+        before, _, last = match["deed"].rpartition(" ")
+        # "Grant approval rate": what is approved stands before it.
+        for deed, thing in ((match["deed"], ""), (last, before)):
+            found = _states(deed, index)
+            if len(found) != 1 or index.knows(f"{deed} rate"):
+                continue
+            value, table = found.pop()
+            if not thing or base_form(thing.lower()) in map(base_form, name_words(table)):
+                return f"share of {value} {table}"
+        return match[0]
 
     return _RATE.sub(written, question)
 
@@ -167,14 +205,17 @@ def _done_in_chinese(question: str, index: CatalogIndex) -> str:
 
 def _states(deed: str, index: CatalogIndex) -> set[tuple[str, str]]:
     """Return the stored values and the flags, each with its table, that name a deed as done: cancelled, of a cancellation."""
-    wanted = tuple(stem(base_form(word)) for word in re.split(r"[-_ ]", deed.lower()))
-    if len("".join(wanted)) < STEM_LENGTH_MIN:
+    said = re.split(r"[-_ ]", deed.lower())
+    if len("".join(said)) < STEM_LENGTH_MIN:
         return set()
+    wanted = {tuple(stem(base_form(word)) for word in said)}
+    if said == ["success"]:
+        wanted |= {(stem(word),) for word in _SUCCESS}
     return {
         (value, spoken_name(table.name))
         for table in index.catalog.tables
         for column in table.columns
         if not column.personal
         for value in (column.values if flag_values(column) is None else (spoken_name(column.name),))
-        if tuple(stem(word) for word in name_words(value)) == wanted
+        if wanted & {tuple(map(stem, words)) for words in (name_words(value), re.split(r"[-_ ]", value.lower()))}
     }

@@ -79,6 +79,35 @@ def singular(word: str) -> str:
     return word
 
 
+_IRREGULAR: Final = {
+    "person": "people",
+    "child": "children",
+    "man": "men",
+    "woman": "women",
+    **{
+        word: word
+        for word in ("people", "children", "men", "women", "staff", "stock", "data", "inventory", "information")
+    },
+    **{word: word for word in ("equipment", "history", "media", "hiring", "personnel", "sheep", "aircraft", "content")},
+}
+
+
+def plural(label: str) -> str:
+    """Return the plural of an English label; one that ends in s is taken for one.
+
+    >>> [plural(word) for word in ("city", "tv channel", "branch", "orders", "person", "staff")]
+    ['cities', 'tv channels', 'branches', 'orders', 'people', 'staff']
+    """
+    start, space, last = label.rpartition(" ")
+    if last in _IRREGULAR or not last.isascii() or not last[-1:].isalpha():
+        return f"{start}{space}{_IRREGULAR.get(last, last)}"
+    if last.endswith("s") and not last.endswith("ss"):
+        return label
+    if last.endswith("y") and last[-2:-1] not in "aeiou":
+        return f"{label[:-1]}ies"
+    return label + ("es" if last.endswith(("ss", "x", "ch", "sh", "z")) else "s")
+
+
 @lru_cache(maxsize=1)
 def _english() -> Any:
     # Imported by who stems: the package loads every language it has.

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from querybus.core.catalog import USUAL_MEASURE_WORD, Column, ColumnKind, Language, Table
 from querybus.text.readable_name import readable_name, spoken_name
+from querybus.text.words import plural
 from querybus_translator.language.lexicon import lexicon
 from querybus_translator.language.names import is_han, name_words
 from querybus_translator.schema.index import CatalogIndex
@@ -35,6 +36,7 @@ def suggest(index: CatalogIndex, tables: Sequence[int], language: Language) -> t
             if figure is not None:
                 names.append(f"{called}的平均{display(figure, language)}是多少？")
         else:
+            called = plural(called)
             names.append(f"How many {called} are there?")
             figure = _first(index, number, figures=True)
             text = _first(index, number, figures=False)

@@ -12,8 +12,8 @@ from querybus_translator.answers.options import display
 from querybus_translator.language.lexicon import Op
 from querybus_translator.language.names import is_han
 from querybus_translator.language.stems import base_form
-from querybus_translator.readers.figures.amounts import is_additive
 from querybus_translator.readers.figures.payments import is_money, is_price_of_rows
+from querybus_translator.schema.additive import is_additive
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.phrases import Node, NodeKind
 from querybus_translator.writing.sketch import TEMPORAL

@@ -8,7 +8,7 @@ from __future__ import annotations
 from querybus_translator.language.lexicon import Op
 from querybus_translator.language.stems import base_form, stem
 from querybus_translator.readers.deeds import is_denied_deed
-from querybus_translator.readers.figures.amounts import is_number_of
+from querybus_translator.schema.additive import is_number_of
 from querybus_translator.schema.joins import Edge
 from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.schema.phrases import NodeKind

@@ -44,6 +44,9 @@ def is_deed(sketch: Sketch, place: int, column: ColumnRef) -> bool:
     if sketch.kind(column) not in TEMPORAL:
         return False
     said = {node.text.lower() for node in sketch.nodes}
+    if place and sketch.nodes[place - 1].text.lower() in _RELATIVES and sketch.can_be_empty(column):
+        # "Volunteers who left".
+        return not said & _ASKS_WHEN
     before = sketch.nodes[place - 1].text.lower() if place else ""
     if before in _DETERMINERS:
         return False
@@ -117,6 +120,7 @@ def rows_of_deed(sketch: Sketch, verb: int | None) -> int | None:
 
 
 _TABLES_SEARCHED_MAX = 60
+_RELATIVES = frozenset({"who", "that", "which"})
 _WHO = frozenset({"who", "谁"})
 _SAID_MIN = 0.9
 _COPULAS = frozenset({"is", "are", "was", "were"})

@@ -10,10 +10,11 @@ from querybus_translator.language.stems import base_form
 from querybus_translator.language.time.words import Unit, step_at
 from querybus_translator.readers.absences import is_many
 from querybus_translator.readers.deeds import is_agent, take_deed
-from querybus_translator.readers.figures.amounts import figure_of_rows, has_few_values, is_additive
+from querybus_translator.readers.figures.amounts import figure_of_rows, has_few_values
 from querybus_translator.readers.figures.shares import flagged
 from querybus_translator.readers.kinds import beside_their_count, rows_of_kind
 from querybus_translator.readers.orders import MAKES_FIGURE, keys_from
+from querybus_translator.schema.additive import is_additive
 from querybus_translator.schema.labels import labels
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Measure, Ordering
@@ -220,6 +221,8 @@ def _spoken_before(sketch: Sketch, place: int) -> int | None:
         sketch.nodes[other].kind is NodeKind.PERIOD
         or _is_done_on(sketch, other)
         or (sketch.taken[other] and Op.BY in (sketch.op(other), sketch.op(sketch.before(other))))
+        or (sketch.taken[other] and (sketch.number(other) is not None or sketch.column(other) is not None))
+        or (sketch.op(other) is Op.RELATIVE and sketch.taken[other + 1])
     ):
         other = sketch.before(other)
     return other

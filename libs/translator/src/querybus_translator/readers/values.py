@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from querybus.core.catalog import ColumnKind
 from querybus_translator.language.clauses import (
     JOINING,
     UNITS,
@@ -21,7 +22,7 @@ from querybus_translator.language.lexicon import Op
 from querybus_translator.language.stems import base_form
 from querybus_translator.language.time.periods import whole_year
 from querybus_translator.readers.time.periods import within
-from querybus_translator.schema.labels import whole_name
+from querybus_translator.schema.labels import key_columns, whole_name
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import ColumnRef, Comparison, Literal, Measure, Operator
 from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
@@ -192,12 +193,30 @@ def _place_of(sketch: Sketch, table: int) -> int | None:
 _DOING: Final = frozenset({"does", "did", "do", "has", "have"})
 
 
+def _is_key_of(sketch: Sketch, place: int, number: float) -> bool:
+    """ "The appointments of patient 17": the one whose number that is. Return whether it was read so."""
+    table = sketch.table(place - 1) if place else None
+    word = sketch.nodes[place - 1].text.lower() if place else ""
+    behind = sketch.nodes[place + 1] if place + 1 < len(sketch.nodes) else None
+    ends = behind is None or behind.kind in (NodeKind.MARK, NodeKind.PERIOD, NodeKind.STOP)
+    key = () if table is None else key_columns(sketch.index, table)
+    if len(key) != 1 or not ends or base_form(word) != word or not isinstance(number, int):
+        return False
+    if sketch.chinese or sketch.kind(key[0]) is not ColumnKind.INTEGER or sketch.index.role(table or 0) is not None:
+        return False
+    sketch.take(place, place - 1)
+    sketch.conditions.append(Placed(place, Comparison(Measure(key[0]), Operator.EQUAL, Literal(number))))
+    return True
+
+
 def read_bare_number(sketch: Sketch, place: int) -> None:
     number = sketch.nodes[place].number
     if number is None:
         return
     left = sketch.before(place, over=JOINING)
     right = sketch.after(place, over=(*UNITS, Op.DISTINCT))
+    if _is_key_of(sketch, place, number):
+        return
     column = sketch.column(left) if sketch.is_free(left) else None
     between = {node.text.lower() for node in sketch.nodes[(left or 0) + 1 : place]}
     if between & {"of", "for", "in"} and right == place + 1 and sketch.is_numeric(sketch.column(right)):

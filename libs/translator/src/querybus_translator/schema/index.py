@@ -187,6 +187,11 @@ class CatalogIndex:
         words = name_words(term)
         return any(words in self.entries[item].names for item in self.own.get(words[0] if words else "", ()))
 
+    def called_by(self, word: str) -> list[int]:
+        """Return the tables that a word is the whole name of."""
+        entries = (self.entries[item] for item in self.own.get(word, ()))
+        return [entry.table for entry in entries if entry.column is None and (word,) in entry.names]
+
     def holds_figures(self, table: int, column: int) -> bool:
         """Return whether a column holds figures: by its type, or as texts that are all numbers."""
         known = self._figures.get((table, column))
@@ -199,6 +204,11 @@ class CatalogIndex:
             )
             self._figures[table, column] = known
         return known
+
+    def can_be_empty(self, table: int, column: int) -> bool:
+        """Return whether rows may lack a value of a column, as far as its rows are known."""
+        named = self.column(table, column)
+        return named.nullable and (named.profile is None or named.profile.empty_share > 0)
 
     def similar(self, word: str) -> dict[str, float]:
         """Return the words of this catalog's names that a word may stand for, each with its closeness in 0..1."""

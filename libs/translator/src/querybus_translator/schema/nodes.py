@@ -21,6 +21,7 @@ from querybus_translator.language.time.clock import read_clock
 from querybus_translator.language.time.periods import read_period
 from querybus_translator.language.time.words import chinese_number, days_of_weeks, time_words
 from querybus_translator.language.tokens import Token, TokenKind, tokenize
+from querybus_translator.schema.additive import is_additive
 from querybus_translator.schema.comparison import Candidate
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.meant import (
@@ -346,12 +347,18 @@ def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Spa
 def _without_filler(words: Sequence[str], filler: str, index: CatalogIndex, *, bounded: bool) -> tuple[Candidate, ...]:
     """ "Director name" for a column of directors: the last word adds nothing."""
     labels = filler in lexicon().label_words
+
+    def is_other(link: Candidate) -> bool:
+        # "Tip percentage" is no tip.
+        return filler == "percentage" and link.column is not None and is_additive(index, link.table, link.column)
+
     return tuple(
         replace(table, score=table.score - _FILLER_COST)
         for table in recalled(words, index, bounded=bounded)
         if table.column is not None
         and (index.column(table.table, table.column).kind is ColumnKind.TEXT or not labels)
         and table.score >= _SHARED_SCORE_MIN
+        and not is_other(table)
     )
 
 

@@ -98,8 +98,12 @@ def phrases(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Sp
             if phrase.op is not Op.BETWEEN or any(token.norm in _RANGE_ENDS for token in tokens[start + 1 :])
         ]
     spans: list[Span] = []
+    before = tokens[start - 1] if start else None
+    # A "no-show" shows nothing.
     opens = (
-        start == 0 or tokens[start - 1].kind is TokenKind.MARK or tokens[start - 1].norm in {"please", "and", "then"}
+        before is None
+        or (before.kind is TokenKind.MARK and before.text != "-")
+        or before.norm in {"please", "and", "then"}
     )
     for length in range(1, min(words.english_length_max, len(tokens) - start) + 1):
         key = tuple(token.norm for token in tokens[start : start + length])
@@ -112,7 +116,10 @@ def phrases(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Sp
             or _names_table(following, index)
         )
         for phrase in words.english.get(("latest",) if is_latest else key, ()):
-            if phrase.op is Op.WRITE and start and not opens:
+            if phrase.op is Op.WRITE and (
+                (start and not opens) or (length == 1 and index.called_by(tokens[start].base))
+            ):
+                # "Grant approval rate", where there is a table of grants.
                 continue
             if phrase.op in {Op.OR_MORE, Op.OR_LESS} and following is not None and _is_figure(following):
                 continue

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.readers.absences import is_many
-from querybus_translator.readers.figures.amounts import is_additive
+from querybus_translator.schema.additive import is_additive
 from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.writing.form import (
     Aggregate,

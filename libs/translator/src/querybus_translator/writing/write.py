@@ -7,7 +7,7 @@ Limits: a form whose tables no key connects, or whose sums a join would multiply
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from sqlglot import exp
@@ -105,6 +105,7 @@ _COMBINATIONS: dict[Combination, type[exp.SetOperation]] = {
 class _Plan:
     root: int
     steps: tuple[tuple[int, Edge], ...]
+    is_grouped: bool = False
 
     @property
     def tables(self) -> tuple[int, ...]:
@@ -148,7 +149,7 @@ class _Writer:
         return _COMBINATIONS[combination](this=select, expression=self._select(other), distinct=True)
 
     def _select(self, form: Form) -> exp.Select:
-        plan = self._plan(tables_of(form))
+        plan = replace(self._plan(tables_of(form)), is_grouped=bool(form.group))
         names = _Names(self._index, plan, self._language)
         targets: list[exp.Expr] = [self._shown(target, names, plan) for target in form.targets]
         if form.everything is not None:
@@ -268,7 +269,7 @@ class _Writer:
 
     def _share(self, measure: Measure, names: _Names, plan: _Plan) -> exp.Expr:
         """100.0 * of how many rows it holds / how many rows there are; of a group, / the rows of all groups; or of amounts."""
-        if measure.table is None or plan.fans_out(measure.table) or self._drops_rows(plan):
+        if measure.table is None or plan.fans_out(measure.table) or self._drops_rows(measure, plan):
             raise _Unjoinable
         counted: exp.Expr = exp.Literal.number(1)
         rows: exp.Expr = exp.Count(this=exp.Star())
@@ -282,10 +283,12 @@ class _Writer:
             part, whole = exp.Sum(this=case.else_(exp.Literal.number(0))), rows
         return exp.Div(this=exp.Mul(this=exp.Literal.number("100.0"), expression=part), expression=whole)
 
-    def _drops_rows(self, plan: _Plan) -> bool:
-        """Whether a row without a key would be joined to nothing, and so be missing from what a share is of."""
+    def _drops_rows(self, measure: Measure, plan: _Plan) -> bool:
+        """Whether a row without a key would be joined to nothing, and so be missing from what a share is of; it is in no group."""
+        if plan.is_grouped and measure.share_of is not None:
+            return False
         return any(
-            self._index.column(column.table, column.column).nullable
+            self._index.can_be_empty(column.table, column.column)
             for _, edge in plan.steps
             for column in columns_named(self._index, edge.source, edge.source_columns)
         )

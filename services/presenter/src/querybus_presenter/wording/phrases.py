@@ -17,7 +17,7 @@ from querybus.sql.conditions.parts import conditions_of, is_text
 from querybus.sql.conditions.periods import days_between, unit_of
 from querybus.sql.conditions.scope import Scope, outermost, projection, scope_of
 from querybus.text.labels import column_label, table_label
-from querybus.text.words import singular
+from querybus.text.words import plural, singular
 from querybus_presenter.summaries.values import in_words
 from querybus_presenter.wording.percentages import percentage_in
 from querybus_presenter.wording.periods import in_words as period_in_words
@@ -45,17 +45,6 @@ _COMPARED_DAYS: Final[dict[type[exp.Expr], str]] = {
 _DAYS: Final = frozenset({ColumnKind.DATE, ColumnKind.DATETIME})
 FUNCTIONS: Final[dict[type[exp.Expr], str]] = {exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max"}
 _SIGNS: Final[dict[type[exp.Expr], str]] = {exp.Add: "+", exp.Sub: "−", exp.Mul: "×"}
-_IRREGULAR: Final = {
-    "person": "people",
-    "child": "children",
-    "man": "men",
-    "woman": "women",
-    **{
-        word: word
-        for word in ("people", "children", "men", "women", "staff", "stock", "data", "inventory", "information")
-    },
-    **{word: word for word in ("equipment", "history", "media", "hiring", "personnel", "sheep", "aircraft", "content")},
-}
 _TRANSPARENT: Final = (
     exp.Cast,
     exp.TryCast,
@@ -449,19 +438,3 @@ def within_sentence(label: str) -> str:
     ('order date', 'ISBN number')
     """
     return label[:1].lower() + label[1:] if label[1:2].islower() else label
-
-
-def plural(label: str) -> str:
-    """Return the plural of an English label; one that ends in s is taken for one.
-
-    >>> [plural(word) for word in ("city", "tv channel", "branch", "orders", "person", "staff")]
-    ['cities', 'tv channels', 'branches', 'orders', 'people', 'staff']
-    """
-    start, space, last = label.rpartition(" ")
-    if last in _IRREGULAR or not last.isascii() or not last[-1:].isalpha():
-        return f"{start}{space}{_IRREGULAR.get(last, last)}"
-    if last.endswith("s") and not last.endswith("ss"):
-        return label
-    if last.endswith("y") and last[-2:-1] not in "aeiou":
-        return f"{label[:-1]}ies"
-    return label + ("es" if last.endswith(("ss", "x", "ch", "sh", "z")) else "s")

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from querybus.core.catalog import ColumnKind
-from querybus.text.readable_name import spoken_name
-from querybus_translator.language.lexicon import Op, lexicon
+from querybus_translator.language.lexicon import Op
 from querybus_translator.language.stems import base_form
-from querybus_translator.schema.index import CatalogIndex
+from querybus_translator.schema.additive import is_additive
 from querybus_translator.schema.labels import labels
 from querybus_translator.writing.form import Aggregate, ColumnRef, Form, Measure, columns_of
 from querybus_translator.writing.sketch import TEMPORAL, Sketch
@@ -140,33 +139,6 @@ def can_average(sketch: Sketch, column: ColumnRef, aggregates: Sequence[Aggregat
     return are_ends or (sketch.kind(column) not in TEMPORAL and not sketch.is_key(column))
 
 
-def is_additive(index: CatalogIndex, table: int, column: int) -> bool:
-    """Return whether a column is called as what is summed: amount, fee, quantity; of what happened on a day, its cost and time."""
-    words = lexicon()
-    names = index.entry_of_column(table, column).names
-    heads = {name[-1] for name in names}
-    # "Total price" of a row is what it comes to.
-    if not heads.isdisjoint(words.additive) or any("total" in name for name in names):
-        return True
-    if "count" in heads and not index.is_key(table, column):
-        return True
-    is_event = any(item.kind in TEMPORAL for item in index.table(table).columns)
-    if not is_event or not index.table(table).foreign_keys:
-        return False
-    return not heads.isdisjoint(words.additive_in_events) or is_number_of(index, table, column)
-
-
-def is_number_of(index: CatalogIndex, table: int, column: int) -> bool:
-    """Return whether a column says how many: seats, nights, adults. Stars and points of a scale are none."""
-    named = index.column(table, column)
-    head = spoken_name(named.name).rpartition(" ")[2].lower()
-    is_several = base_form(head) != head and not head.endswith(("ss", "us", "is")) and head not in _SCALES
-    return named.kind is ColumnKind.INTEGER and is_several and not index.is_key(table, column)
-
-
-_SCALES = frozenset({"stars", "years", "degrees", "percents", "levels", "ranks", "grades"})
-
-
 def has_few_values(sketch: Sketch, column: ColumnRef) -> bool:
     """Whether a whole number has so few values that rows are grouped by it: floors, grades."""
     named = sketch.index.column(column.table, column.column)
@@ -208,6 +180,14 @@ def is_unit_of_figure(sketch: Sketch, place: int, column: ColumnRef) -> bool:
     return place > 0 and sketch.number(place - 1) is not None and not sketch.is_free(place - 1) and column in compared
 
 
+def _was_done(sketch: Sketch, place: int, column: ColumnRef) -> bool:
+    """ "How much did Terra Trust award", "how much was covered by insurance": all of it, of every row that is meant."""
+    said = " ".join(node.text.lower() for node in sketch.nodes[:3])
+    word = sketch.nodes[place].text.lower().split()[0]
+    is_done = any(part.endswith("ed") for part in sketch.words_of(column))
+    return is_done and (said.startswith("how much did") or (said.startswith("how much was") and word.endswith("ed")))
+
+
 _ASKING_ONE = ("how much does a ", "how much does an ", "how much does one ", "how much does it ")
 
 
@@ -238,6 +218,9 @@ def swallowed_totals(sketch: Sketch) -> None:
                 named = labels(sketch.index, measure.column.table, chinese=sketch.chinese)
                 sketch.targets[:0] = [(place, Measure(column)) for column in named if column != measure.column]
             break
+        if len(sketch.targets) == 1 and not sketch.is_key(column) and _was_done(sketch, place, column):
+            sketch.targets[number] = (place, Measure(column, Aggregate.SUM))
+            continue
         # "Fees of the last three months": a figure that adds up, and no list is asked for.
         if sketch.says_sum(place) or (is_bare and adds_up(sketch, measure)):
             sketch.targets[number] = (place, Measure(measure.column, Aggregate.SUM))

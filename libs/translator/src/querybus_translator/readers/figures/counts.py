@@ -5,15 +5,13 @@ from __future__ import annotations
 from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op
 from querybus_translator.language.units import unit_of_measure
-from querybus_translator.readers.figures.amounts import (
-    amount_of_rows,
-    is_head,
-)
+from querybus_translator.readers.figures.amounts import amount_of_rows, is_head
 from querybus_translator.readers.figures.shares import (
     flagged,
     wants_total,
 )
 from querybus_translator.readers.kinds import rows_of_kind
+from querybus_translator.schema.additive import is_number_of
 from querybus_translator.writing.form import Aggregate, Measure
 from querybus_translator.writing.sketch import TEMPORAL, Sketch
 
@@ -131,7 +129,8 @@ def _counted(sketch: Sketch, place: int, *, distinct: bool) -> Measure | None:
         return Measure(aggregate=Aggregate.COUNT, table=column.table)
     if sketch.is_numeric(column) and not distinct and not sketch.is_key(column):
         sketch.doubts += 0.0 if is_head(sketch, place, column) else 0.5
-        return Measure(column) if not wants_total(sketch, place) else Measure(column, Aggregate.SUM)
+        is_number = is_number_of(sketch.index, column.table, column.column) and not _is_beside_others(sketch, place)
+        return Measure(column, Aggregate.SUM if is_number or wants_total(sketch, place) else None)
     if sketch.kind(column) in TEMPORAL and not distinct:
         # 2023年入职了多少人: people, and not the days on which they came.
         return Measure(column, Aggregate.COUNT)
@@ -139,6 +138,15 @@ def _counted(sketch: Sketch, place: int, *, distinct: bool) -> Measure | None:
         # "How many customers joined": the customers are counted, the column says when.
         return Measure(aggregate=Aggregate.COUNT, table=column.table)
     return Measure(column, Aggregate.COUNT, distinct=True)
+
+
+def _is_beside_others(sketch: Sketch, place: int) -> bool:
+    """Whether other columns are asked for as well: "name and number of floors" is a list."""
+    return any(
+        sketch.column(other) is not None and sketch.is_free(other) and sketch.asked[other]
+        for other in range(len(sketch.nodes))
+        if other != place
+    )
 
 
 _COMPARED = frozenset({Op.GREATER, Op.AT_LEAST, Op.LESS, Op.AT_MOST, Op.BETWEEN})

@@ -9,7 +9,8 @@ from typing import Final
 
 from querybus_translator.language.lexicon import Op
 from querybus_translator.language.stems import base_form, stem
-from querybus_translator.readers.figures.amounts import asks_money, is_additive
+from querybus_translator.readers.figures.amounts import asks_money
+from querybus_translator.schema.additive import is_additive
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Measure, Operator
 from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch

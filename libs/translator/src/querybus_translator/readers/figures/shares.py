@@ -6,7 +6,8 @@ from typing import Final
 
 from querybus_translator.language.clauses import negation_before
 from querybus_translator.language.lexicon import Op
-from querybus_translator.readers.figures.amounts import adds_up, is_number_of
+from querybus_translator.readers.figures.amounts import adds_up
+from querybus_translator.schema.additive import is_number_of
 from querybus_translator.schema.labels import key_columns
 from querybus_translator.schema.phrases import Node, NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Literal, Measure, Operator

@@ -7,8 +7,10 @@ one on which it was done, or the day with which rows end. Limits: of several suc
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from typing import Final
 
+from querybus_translator.language.time.words import step_at
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import AllOf, AnyOf, ColumnRef, Comparison, Condition, Literal, Measure, Operator
 from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
@@ -32,6 +34,22 @@ _BEGUN: Final = frozenset(
         "hired",
     }
 )
+_ENDED: Final = frozenset(
+    {
+        "end",
+        "finish",
+        "finished",
+        "until",
+        "close",
+        "closed",
+        "expiry",
+        "expire",
+        "expired",
+        "completed",
+        "left",
+        "leave",
+    }
+)
 
 State = Callable[[Sketch, int, bool], Condition | None]
 """Gives the condition of a state from a table's days; the last says whether a verb of what was done stands before."""
@@ -47,7 +65,7 @@ def read_states(sketch: Sketch) -> None:
         words = f"{text} {sketch.nodes[place + 1].text.lower()}" if place + 1 < len(sketch.nodes) else text
         for said, state in _STATES.items():
             is_known = node.candidates or (node.kind is NodeKind.STOP and said not in _STOPS)
-            if said not in (text, words) or is_known:
+            if said not in (text, words) or (is_known and not _says_how(sketch, place)):
                 continue
             is_done = sketch.column(sketch.before(place)) is not None
             found = [found for table in _tables(sketch, place) if (found := state(sketch, table, is_done)) is not None]
@@ -55,6 +73,44 @@ def read_states(sketch: Sketch) -> None:
                 sketch.take(place, place + 1 if said == words != text else None)
                 _take_deed(sketch, place, found[0])
                 sketch.conditions.append(Placed(place, found[0]))
+
+    _take_new(sketch)
+
+
+def _says_how(sketch: Sketch, place: int) -> bool:
+    """ "How many restaurants are open?": how they are, although a day is called after their opening."""
+    node, before = sketch.nodes[place], sketch.nodes[place - 1].text.lower() if place else ""
+    are_days = all(
+        link.column is not None
+        and link.value is None
+        and sketch.kind(ColumnRef(link.table, link.column)) in TEMPORAL
+        and link.score < _NAMED_MIN
+        for link in node.candidates
+    )
+    is_said = before in _COPULAS or sketch.table(place + 1 if place + 1 < len(sketch.nodes) else None) is not None
+    return bool(node.candidates) and are_days and is_said and node.text.lower() == "open"
+
+
+def _take_new(sketch: Sketch) -> None:
+    """ "New patients per month": they are new on the one day that says when each of them came."""
+    for place, node in enumerate(sketch.nodes):
+        table = sketch.table(sketch.after(place))
+        if node.kind is not NodeKind.WORD or node.text.lower() not in _NEW or table is None:
+            continue
+        came = [day for day in _days(sketch, table) if not _is_called(sketch, day, _ENDED | _DUE)]
+        words = [other.text.lower() for other in sketch.nodes]
+        cuts = any(
+            other.kind is NodeKind.PERIOD or step_at(words, number + 1) is not None
+            for number, other in enumerate(sketch.nodes)
+        )
+        if len(came) == 1 and cuts:
+            sketch.take(place)
+            sketch.done[place] = came[0]
+
+
+_NEW: Final = frozenset({"new", "新增", "新增的", "新", "新的", "新注册", "新加入"})
+_NAMED_MIN: Final = 0.9
+_COPULAS: Final = frozenset({"is", "are", "was", "were", "be", "still", "currently"})
 
 
 def _tables(sketch: Sketch, place: int) -> Iterator[int]:
@@ -105,7 +161,26 @@ def _open(sketch: Sketch, table: int, _: bool) -> Condition | None:
     days = _days(sketch, table)
     empty = [day for day in days if sketch.can_be_empty(day) and not _is_called(sketch, day, _BEGUN)]
     has_begin = any(not sketch.can_be_empty(day) for day in days)
-    return Comparison(Measure(empty[0]), Operator.IS_NULL) if len(empty) == 1 and has_begin else None
+    if len(empty) == 1 and has_begin:
+        return Comparison(Measure(empty[0]), Operator.IS_NULL)
+    ends = [day for day in days if _is_called(sketch, day, _ENDED)]
+    if empty or len(days) != 2 or len(ends) != 1:
+        return None
+    # Each row has both days: today lies between them.
+    begin = next(day for day in days if day != ends[0])
+    today, tomorrow = sketch.today.isoformat(), (sketch.today + timedelta(days=1)).isoformat()
+    return AllOf(
+        (
+            Comparison(Measure(begin), Operator.LESS, Literal(tomorrow)),
+            Comparison(Measure(ends[0]), Operator.AT_LEAST, Literal(today)),
+        )
+    )
+
+
+def _ended(sketch: Sketch, table: int, _: bool) -> Condition | None:
+    """Rows whose last day has come, where those that go on have none."""
+    going_on = _open(sketch, table, False)
+    return Comparison(going_on.left, Operator.NOT_NULL) if isinstance(going_on, Comparison) else None
 
 
 _STATES: Final[dict[str, State]] = {
@@ -117,10 +192,16 @@ _STATES: Final[dict[str, State]] = {
     "upcoming": _upcoming,
     "forthcoming": _upcoming,
     "currently": _open,
+    "active": _open,
+    "ongoing": _open,
+    "open": _open,
+    "running now": _open,
+    "former": _ended,
+    "ended": _ended,
 }
 
 
-_STOPS: Final = frozenset({"currently", "on time"})
+_STOPS: Final = frozenset({"currently", "on time", "running now"})
 """Words that say nothing elsewhere."""
 
 
