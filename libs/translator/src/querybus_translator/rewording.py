@@ -32,7 +32,7 @@ _AVERAGE_NUMBER: Final = re.compile(
 _PEOPLE: Final = re.compile(r"\b(how many|number of|which|what) (?:people|persons)\b", re.IGNORECASE)
 _CUSTOMERS: Final = re.compile(r"\b(?:members|customers|clients|users|visitors|subscribers)\b", re.IGNORECASE)
 _WORKING: Final = re.compile(r"\b(?:work|works|worked|working|employed)\b", re.IGNORECASE)
-_WHO_WORKS: Final = re.compile(r"^\s*who (?=(?:works|worked|is working|is employed) )", re.IGNORECASE)
+_WHO_WORKS: Final = re.compile(r"^\s*who (?=(?:works?|worked|is working|is employed) (?:at|in|for|on|as|with|from)\b)", re.IGNORECASE)
 _HEADCOUNT: Final = re.compile(r"\bhead ?count\b", re.IGNORECASE)
 _MONEY: Final = re.compile(r"\bhow much money\b", re.IGNORECASE)
 _STILL: Final = re.compile(r"\bstill (?=[a-z])", re.IGNORECASE)
@@ -40,6 +40,7 @@ _TREND: Final = re.compile(r"(?<=[a-z]) (?:trend|development) (?=(?:by|per|over|
 _NUMBERED: Final = re.compile(
     r"\b(?P<number>one|two|three|four|five|six|[1-9]\d?)[- ](?P<unit>[a-z]+) (?P<noun>[a-z]+)\b", re.IGNORECASE
 )
+_RATING: Final = re.compile(r"\b(?:ratings?|scores?)\b", re.IGNORECASE)
 _SUCCESS: Final = ("approved", "accepted", "successful", "succeeded", "passed", "won", "completed")
 _RATE_ZH: Final = re.compile(r"(?P<run>[\u4e00-\u9fff]{2,})率")
 _TOTAL_ZH: Final = re.compile(r"(?P<run>[\u4e00-\u9fff]{2,})总额")
@@ -57,6 +58,7 @@ def reworded(question: str, index: CatalogIndex) -> str:
         question = _scores_in_chinese(question, index)
         return _done_in_chinese(_totals_in_chinese(_rates_in_chinese(question, index), index), index)
     question = _numbered(_TREND.sub(" ", _STILL.sub("", _MONEY.sub("how much", question))), index)
+    question = _stars(question, index)
     return _people(_without_prefix(_rates(_average_numbers(question, index), index), index), index)
 
 
@@ -92,6 +94,15 @@ def _numbered(question: str, index: CatalogIndex) -> str:
         return f"{match['noun']} with {spoken_name(columns.pop())} {number}" if len(columns) == 1 else match[0]
 
     return _NUMBERED.sub(written, question)
+
+
+def _stars(question: str, index: CatalogIndex) -> str:
+    """A rating is counted in stars, where only one column does and none is called a rating."""
+    if _RATING.search(question) is None or any(index.own.get(word) for word in ("rating", "score")):
+        return question
+    entries = [index.entries[item] for item in index.own.get("star", ())]
+    called = [entry for entry in entries if entry.column is not None and ("star",) in entry.names]
+    return _RATING.sub("stars", question) if len(called) == 1 else question
 
 
 def _called(word: str, called: str, index: CatalogIndex) -> str:

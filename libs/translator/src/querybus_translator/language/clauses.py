@@ -119,7 +119,7 @@ def time_column(sketch: Sketch, place: int) -> ColumnRef | None:
     if described is not None and sketch.time_columns(described):
         # 2014年的演唱会: in Chinese what happened then stands right behind.
         tables.insert(0, described)
-    if any(node.op in _FIGURES or node.op in (Op.BY, Op.EACH) for node in sketch.nodes):
+    if sketch.rankings or any(node.op in _FIGURES or node.op in (Op.BY, Op.EACH) for node in sketch.nodes):
         graph = sketch.index.graph
         counted = [table for table in tables if all(graph.is_many(other, table) for other in tables if other != table)]
         tables = [*counted, *tables]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from querybus_translator.language.lexicon import Op
 from querybus_translator.language.stems import base_form, stem
 from querybus_translator.readers.deeds import is_denied_deed
-from querybus_translator.schema.additive import is_number_of
+from querybus_translator.schema.additive import is_additive, is_number_of
 from querybus_translator.schema.joins import Edge
 from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.schema.phrases import NodeKind
@@ -68,9 +68,12 @@ def _absence(sketch: Sketch, place: int, anchor: int) -> None:
             return
         _negate_conditions(sketch, place, end, anchor)
         return
-    table = sketch.table(named)
+    figure = sketch.column(named)
+    table = figure.table if figure is not None else sketch.table(named)
     if table is None:
         return
+    # "Volunteers without hours": none of the rows that hold some, and no sum of them.
+    sketch.targets = [target for target in sketch.targets if figure is None or target[0] != named]
     inside = [
         condition
         for condition in sketch.conditions
@@ -178,6 +181,9 @@ def _named_after(sketch: Sketch, place: int, end: int, anchor: int) -> int | Non
             # "Never opened a ticket": the verb is one of the tickets that there are not.
             other += 1
             continue
+        figure = sketch.column(other)
+        if figure is not None and figure.table != anchor and is_additive(sketch.index, figure.table, figure.column):
+            return other if is_many(sketch, anchor, figure.table) else None
         if node.op in {Op.AND, Op.BUT, Op.OR, Op.SHOW} or sketch.pick(other) is not None:
             if sketch.pick(other) is not None and sketch.value(other) is None and sketch.taken[other]:
                 return None

@@ -24,6 +24,7 @@ from querybus_translator.readers.targets import read_targets
 from querybus_translator.readers.time.compared import read_compared_periods
 from querybus_translator.readers.time.durations import read_durations
 from querybus_translator.readers.time.states import read_states
+from querybus_translator.schema.additive import is_additive
 from querybus_translator.schema.labels import key_columns, known_by, labels
 from querybus_translator.writing.form import (
     Aggregate,
@@ -61,7 +62,7 @@ def assemble(sketch: Sketch) -> Form | None:
     anchor = listed_kind(sketch, _anchor(sketch))
     if anchor is None:
         return None
-    anchor = sketch.anchor = _who_never(sketch, anchor)
+    anchor = sketch.anchor = _who_did_most(sketch, _who_never(sketch, anchor))
     read_absences(sketch, anchor)
     return _form(sketch, anchor)
 
@@ -75,6 +76,18 @@ def _who_never(sketch: Sketch, anchor: int) -> int:
     sketch.distinct = False
     if not people and anchor not in {table for table, _ in sketch.index.names_of_persons}:
         sketch.doubts += 1.0
+    return people[0].table if people else anchor
+
+
+def _who_did_most(sketch: Sketch, anchor: int) -> int:
+    """ "Who worked the most hours": those whose hours they are, of which each has many."""
+    by = sketch.rankings[0].by if sketch.rankings and not sketch.targets else None
+    if by is None or by.column is None or by.aggregate is not None or by.column.table != anchor:
+        return anchor
+    if not is_additive(sketch.index, anchor, by.column.column):
+        return anchor
+    people = doers(sketch, anchor)
+    sketch.distinct = False
     return people[0].table if people else anchor
 
 

@@ -26,7 +26,10 @@ def read_count(sketch: Sketch, place: int) -> None:
     if not sketch.chinese and following is not None and sketch.value(following) is not None:
         # "How many single beds": the value narrows what is counted.
         behind = following + 1 if following + 1 < len(sketch.nodes) else None
-        following = behind if sketch.table(behind) is not None else following
+        pick = sketch.pick(behind)
+        # "How many companies donate": what they do is not what is counted.
+        is_noun = pick is not None and pick.column is None and pick.score >= _NOUN_MIN
+        following = behind if is_noun else following
     if following in sketch.done:
         # "How many paid invoices": what is paid is counted.
         following = sketch.after(following)
@@ -149,4 +152,5 @@ def _is_beside_others(sketch: Sketch, place: int) -> bool:
     )
 
 
+_NOUN_MIN = 0.95
 _COMPARED = frozenset({Op.GREATER, Op.AT_LEAST, Op.LESS, Op.AT_MOST, Op.BETWEEN})

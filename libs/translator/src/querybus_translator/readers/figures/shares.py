@@ -156,6 +156,9 @@ def _names_flag(sketch: Sketch, place: int, column: ColumnRef) -> bool:
     before = place - 1
     while before >= 0 and sketch.nodes[before].text.lower() in _ARTICLES:
         before -= 1
+    if before > 0 and sketch.nodes[before].text.lower() in _GETTING:
+        # "Donors who get the newsletter".
+        return sketch.nodes[before - 1].text.lower() in _RELATIVES
     return before >= 0 and sketch.nodes[before].text.lower() in _BEARING
 
 
@@ -165,6 +168,8 @@ def _is_of_many(sketch: Sketch, beside: int | None, column: ColumnRef) -> bool:
     return table is not None and not sketch.chinese and sketch.index.graph.is_many(table, column.table)
 
 
+_GETTING: Final = frozenset({"get", "gets", "got", "receive", "receives", "received", "want", "wants", "take", "takes"})
+_RELATIVES: Final = frozenset({"who", "that", "which"})
 _LYING: Final = frozenset({"under", "on", "in", "at", "off", "out"})
 _STATES: Final = frozenset({"flag", "status", "state"})
 _ARTICLES: Final = frozenset({"a", "an", "the", "any"})
