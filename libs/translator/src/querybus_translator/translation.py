@@ -8,7 +8,7 @@ for; what is not lowers the confidence, and below CONFIDENCE_MIN nothing is tran
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
 from typing import Final
@@ -87,9 +87,9 @@ def translate(
     """
     index = index_of(catalog)
     read = read_question(question, index, today)
-    best = read.readings[0] if read.readings and read.command is None else None
-    if accepted and best is not None and is_likely(best):
-        return _translated(read, index)
+    likely = _likely(read) if accepted and read.command is None else None
+    if likely is not None:
+        return _translated(replace(read, readings=(likely,)), index)
     return answer_from(read, index, language or detect_language(question))
 
 
@@ -229,6 +229,11 @@ def is_likely(best: Reading) -> bool:
     return best.confidence >= LIKELY_MIN and not best.judgement.unread and not best.judgement.undefined
 
 
+def _likely(read: QuestionRead) -> Reading | None:
+    """Return the reading that may be offered: the best one, or the next that takes every word where that leaves some."""
+    return next((reading for reading in read.readings if is_likely(reading)), None)
+
+
 def _choice(read: QuestionRead, index: CatalogIndex, language: Language) -> NotRead | None:
     """Ask which of several meanings is meant, where nothing else is open."""
     if not read.readings or read.readings[0].judgement.unread:
@@ -253,16 +258,20 @@ def _not_read(read: QuestionRead, index: CatalogIndex, language: Language, best:
     tables = best.sketch.mentioned_tables() if best is not None else ()
     again = partial(_sure_reading, index=index, today=read.today)
     read_as, near = near_questions(without_courtesy(read.question), nodes, best, index, again)
-    linked = any(node.candidates for node in nodes) or (best is not None and is_likely(best))
+    likely = _likely(read)
+    linked = any(node.candidates for node in nodes) or likely is not None
     # What is near may be what was meant: then nothing is said to be missing.
     trigger = Trigger.AMBIGUOUS_QUESTION if linked or near else Trigger.MISSING_DATABASE_INFO
     # A single Chinese sign is a part of a word, unless the question is whole without it: nobody asks about such a part.
     quoted = [text for text in dict.fromkeys(unread) if len(text) > 1 or read_as or text.lower() in lexicon().vague]
+    if likely is not None and likely is not best:
+        # A reading of every word is offered instead of asking about those that the nearest one leaves.
+        quoted, read_as = [], ""
     about = (", " if language == "en" else "、").join(quoted)
     others = (option for option in suggest(index, tuple(tables), language) if again(option) is not None)
     options = tuple(dict.fromkeys((*near, *others)))[:OPTIONS_MAX]
-    likely = sentence(best.form, index, language) if best is not None and is_likely(best) else ""
-    return NotRead(trigger, about, options, read_as if read_as in options else "", likely)
+    said = "" if likely is None else sentence(likely.form, index, language)
+    return NotRead(trigger, about, options, read_as if read_as in options else "", said)
 
 
 def _links(nodes: tuple[Node, ...], assignment: Assignment, index: CatalogIndex) -> tuple[Link, ...]:

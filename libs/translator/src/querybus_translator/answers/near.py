@@ -15,6 +15,7 @@ from typing import Final
 from querybus.core.catalog import Language, Table
 from querybus.text.language import detect_language
 from querybus.text.similarity import typing_distance
+from querybus.text.words import plural
 from querybus_translator.answers.options import OPTIONS_MAX, display
 from querybus_translator.answers.totals import (
     TABLES_TRIED_MAX,
@@ -77,6 +78,7 @@ def near_questions(
         _with_names(question, unread, index, language),
         _lacking(nodes, best, index, language),
         _with_tables(question, nodes, best, unread, index, language),
+        _with_rows(question, nodes, index, language),
         by_totals(question, nodes, unread, index),
         how_much(nodes, index, language),
         best_by_totals(nodes, index, language),
@@ -135,6 +137,31 @@ def _with_tables(
     start = question.find(word)
     for number in tables[:TABLES_TRIED_MAX]:
         yield question[:start] + display(index.table(number), language) + question[start + len(word) :]
+
+
+def _with_rows(question: str, nodes: Sequence[Node], index: CatalogIndex, language: Language) -> Iterator[str]:
+    """ "Dishes with more than 500 calories": give the question with each table in place of the one unknown word for its rows."""
+    words = [node for node in nodes if node.kind is NodeKind.WORD]
+    if language == "zh" or len(words) != 1 or _weighs(words[0]) or _is_step(words[0]):
+        return
+    place, word = nodes.index(words[0]), words[0].text
+    is_head = all(node.kind in _BEFORE_ROWS or node.op in _ASKING_ROWS for node in nodes[:place])
+    if not is_head or any(node.kind is NodeKind.LINK and not node.is_value for node in nodes[place + 1 : place + 2]):
+        return
+    known = [node.candidates[0].table for node in nodes if node.kind is NodeKind.LINK]
+    is_one = base_form(word.lower()) == word.lower()
+    start = question.find(word)
+    for table in dict.fromkeys(known or range(len(index.catalog.tables))):
+        *others, last = display(index.table(table), language).split()
+        rows = " ".join((*others, base_form(last)))
+        called = rows if is_one else plural(rows)
+        yield question[:start] + (called[:1].upper() + called[1:] if start == 0 else called) + question[start + len(word) :]
+
+
+_BEFORE_ROWS: Final = frozenset({NodeKind.STOP, NodeKind.NUMBER})
+_ASKING_ROWS: Final = frozenset(
+    {Op.SHOW, Op.COUNT, Op.MOST, Op.FEWEST, Op.HIGHEST, Op.LOWEST, Op.ADJECTIVE_MOST, Op.ADJECTIVE_LEAST, Op.COMMON}
+)
 
 
 def _counted(question: str, nodes: Sequence[Node], unread: Sequence[Node]) -> str | None:

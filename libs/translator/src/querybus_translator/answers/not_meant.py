@@ -14,7 +14,7 @@ from typing import Final
 from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.stems import stem
-from querybus_translator.readers.figures.amounts import MONEY_ROWS, MONEY_ROWS_ZH
+from querybus_translator.readers.figures.amounts import MONEY_ROWS, MONEY_ROWS_ZH, SUMS_OF_MONEY
 from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.contradictions import are_contradictory
@@ -112,7 +112,7 @@ def _counts_mass(whole: Whole) -> bool:
     return not whole.sketch.chinese and any(
         whole.sketch.table(place) in counted
         and (
-            word in _SUMS_OF_MONEY
+            word in SUMS_OF_MONEY
             or (word in _MASSES and whole.sketch.op(max(place - 1, 0)) in (Op.SUM, Op.MOST, Op.FEWEST))
         )
         for place, word in enumerate(said)
@@ -192,7 +192,6 @@ def _counts_by_amount(whole: Whole) -> bool:
     )
 
 
-_SUMS_OF_MONEY = frozenset({"revenue", "turnover", "income", "earnings", "profit", "spending", "payroll"})
 _MASSES = frozenset({"stock", "inventory", "consumption", "output", "production", "waste"})
 
 

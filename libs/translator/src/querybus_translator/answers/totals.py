@@ -8,10 +8,12 @@ from itertools import combinations, pairwise
 from typing import Final
 
 from querybus.core.catalog import Language
+from querybus.text.words import plural
 from querybus_translator.answers.options import display
 from querybus_translator.language.lexicon import Op
 from querybus_translator.language.names import is_han
 from querybus_translator.language.stems import base_form
+from querybus_translator.readers.figures.amounts import SUMS_OF_MONEY
 from querybus_translator.readers.figures.payments import is_money, is_price_of_rows
 from querybus_translator.schema.additive import is_additive
 from querybus_translator.schema.index import CatalogIndex
@@ -58,7 +60,8 @@ def by_totals(question: str, nodes: Sequence[Node], unread: Sequence[Node], inde
     if named is None or named.kind is not NodeKind.LINK or named.is_value or any(node.is_value for node in unread):
         return
     start = question.find(unread[0].text)
-    for figure in _totals_about(named.candidates[0].table, index, "en"):
+    only_money = unread[0].text.lower() in SUMS_OF_MONEY
+    for figure in _totals_about(named.candidates[0].table, index, "en", only_money=only_money):
         yield question[:start] + figure + question[start + len(unread[0].text) :]
 
 
@@ -148,7 +151,7 @@ def _number(nodes: Sequence[Node]) -> int | float | None:
     return next((node.number for node in nodes if node.kind is NodeKind.NUMBER), None)
 
 
-def _totals_about(table: int, index: CatalogIndex, language: Language) -> list[str]:
+def _totals_about(table: int, index: CatalogIndex, language: Language, *, only_money: bool = False) -> list[str]:
     """Return the names of the totals of the figures that are summed in the tables whose rows refer to those of a table, the nearest first.
 
     Where there are none such, all figures; of its own where no table refers to it. A name that others have too has its
@@ -159,6 +162,8 @@ def _totals_about(table: int, index: CatalogIndex, language: Language) -> list[s
     if not any(is_money(index, *place) for place in summed):
         # "Revenue per client" may be the prices of what they ordered, where nothing else is money.
         summed = [*(place for place in figures if is_price_of_rows(index, *place)), *summed]
+    if only_money:
+        summed = [place for place in summed if is_money(index, *place) or is_price_of_rows(index, *place)]
     summed.sort(key=lambda place: not is_money(index, *place) and not is_price_of_rows(index, *place))
     names = Counter(column.name.lower() for item in index.catalog.tables for column in item.columns)
     called: list[str] = []
@@ -168,6 +173,9 @@ def _totals_about(table: int, index: CatalogIndex, language: Language) -> list[s
         if names[column.name.lower()] > 1 and language == "en":
             *words, last = display(index.table(near), language).split()
             name = " ".join((*words, base_form(last), name))
+        if name.lower() == "total":
+            called.append(f"total of {plural(display(index.table(near), language))}")
+            continue
         total = "总" if language == "zh" else "total "
         called.append(name if name.lower().startswith(total) else total + name)
     return called

@@ -32,6 +32,7 @@ from querybus_translator.readers.superlatives import (
     says_when,
     takes_time,
 )
+from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Measure, Ordering
 from querybus_translator.writing.sketch import TEMPORAL, Ranking, Sketch
@@ -175,12 +176,27 @@ def _common(sketch: Sketch, place: int) -> None:
         return
     if not isinstance(grouped, int):
         sketch.take(used)
+    elif (kinds := _kinds_of(sketch, grouped)) is not None and sketch.mentioned_tables() == [grouped]:
+        # "The most common treatment": the kind of most treatments.
+        by = Measure(aggregate=Aggregate.COUNT, table=grouped)
+        sketch.rankings.append(Ranking(place, by, _is_descending(sketch, place), count, counted=grouped, grouped=kinds))
+        return
     elif sketch.mentioned_tables() == [grouped]:
         # "The most popular products": each is one row of its own, so nothing that is said ranks them.
         sketch.doubts += _ITSELF_DOUBT
     sketch.rankings.append(
         Ranking(place, Measure(aggregate=Aggregate.COUNT), _is_descending(sketch, place), count, grouped=grouped)
     )
+
+
+def _kinds_of(sketch: Sketch, table: int) -> int | None:
+    """Return the only table with names that rows refer to which have no name of their own."""
+    index = sketch.index
+    if labels(index, table) != key_columns(index, table):
+        return None
+    referred = {edge.target for edge in index.graph.edges_of(table) if edge.source == table and edge.to_one}
+    named = [other for other in referred - {table} if labels(index, other) != key_columns(index, other)]
+    return named[0] if len(named) == 1 else None
 
 
 def _stands_apart(sketch: Sketch, place: int, following: int | None) -> bool:
@@ -272,6 +288,13 @@ def _by_what_is_done(sketch: Sketch, place: int, descending: bool, count: int) -
         # "Which book is borrowed most often": in as many rows as have the day of it.
         sketch.rankings.append(Ranking(place, None, descending, count, counted=rows))
         return
+    used = sketch.column(before)
+    if used is not None and _is_used(sketch, before, place):
+        # "Which room is used most": the one of most rows.
+        sketch.take(before, verb)
+        by = Measure(aggregate=Aggregate.COUNT, table=used.table)
+        sketch.rankings.append(Ranking(place, by, descending, count, grouped=used))
+        return
     costing = sketch.column(before) or sketch.figure_of_verb(before)
     if costing is not None and not sketch.chinese and sketch.is_free(before) and sketch.is_numeric(costing):
         # "Which product costs the most": the verb names the figure.
@@ -281,6 +304,13 @@ def _by_what_is_done(sketch: Sketch, place: int, descending: bool, count: int) -
     # "Which level spends the most": what is spent is not how many rows there are, and nothing else is said.
     sketch.doubts += 1.0 if _is_done(sketch, place) else 0.15
     sketch.rankings.append(Ranking(place, Measure(aggregate=Aggregate.COUNT), descending, count))
+
+
+def _is_used(sketch: Sketch, named: int | None, place: int) -> bool:
+    """Whether a passive stands between what is named and the superlative: "is used", "was treated"."""
+    words = [node.text.lower() for node in sketch.nodes[(named or 0) + 1 : place]]
+    is_passive = len(words) == 2 and words[0] in {"is", "are", "was", "were", "gets"}
+    return is_passive and (words[1].endswith("ed") or words[1] in lexicon().verbs)
 
 
 def _doer(sketch: Sketch, place: int, table: int) -> ColumnRef | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
@@ -19,8 +19,6 @@ from querybus_translator.writing.sketch import Sketch
 from querybus_translator.writing.write import Written, write
 
 _LINKS_WEIGHT: Final = 0.5
-UNSURE_MAX: Final = 0.6
-"""Of a reading that is offered and not answered with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,18 +55,7 @@ def read(nodes: tuple[Node, ...], index: CatalogIndex, today: date) -> tuple[Rea
         score = judgement.rule + _LINKS_WEIGHT * (assignment.score - assignments[0].score)
         pairs.append((score, form, written, sketch, judgement))
     pairs.sort(key=lambda item: -item[0])
-    return _whole_first(tuple(_beside_rivals(place, pairs) for place in range(len(pairs))))
-
-
-def _whole_first(readings: tuple[Reading, ...]) -> tuple[Reading, ...]:
-    """Put a reading of every word before one that leaves a word: it is offered, and not answered with, as another was nearer."""
-    whole = next((item for item in readings if not item.judgement.unread), None)
-    if whole is None or whole is readings[0]:
-        return readings
-    offered = replace(whole, confidence=min(whole.confidence, UNSURE_MAX))
-    if offered.confidence <= readings[0].confidence:
-        return readings
-    return (offered, *(item for item in readings if item is not whole))
+    return tuple(_beside_rivals(place, pairs) for place in range(len(pairs)))
 
 
 def hints_of(nodes: tuple[Node, ...]) -> frozenset[str]:

@@ -157,6 +157,10 @@ def _read_person(sketch: Sketch, place: int) -> None:
         ColumnRef(table, column): min((graph.distance(other, table) for other in near), default=0)
         for table, column in sketch.index.names_of_persons
     }
+    own = sketch.table(place - 2) if place > 1 and sketch.nodes[place - 1].text.lower() == "of" else None
+    if own is not None and len({column.table for column in distances} - {own}) == 1:
+        # "The oldest patient of Karim Haddad" is not called so.
+        distances = {column: distance for column, distance in distances.items() if column.table != own}
     least = min(distances.values(), default=float("inf"))
     found = [column for column, distance in distances.items() if distance == least]
     if len(found) != 1 or least == float("inf"):

@@ -303,13 +303,25 @@ class Sketch:
         nearest = self.nearest_table(place)
         done = (column.table for column in self.done.values())
         first = [table for table in (*done, nearest, *mentioned) if table is not None]
-        referred = [
+        tables = list(dict.fromkeys((*first, *self._referred_by(first))))
+        if not any(self.time_columns(table) for table in tables):
+            # "How many fillings did we do in 2026": a kind has no day, and what is of that kind has one.
+            rows = {
+                edge.source
+                for table in first
+                for edge in self.index.graph.edges_of(table)
+                if edge.target == table and edge.source != table
+            }
+            tables += [*rows, *self._referred_by(rows)] if len(rows) == 1 else []
+        return tables
+
+    def _referred_by(self, tables: Iterable[int]) -> list[int]:
+        return [
             edge.target
-            for table in first
+            for table in tables
             for edge in self.index.graph.edges_of(table)
             if edge.source == table and edge.to_one
         ]
-        return list(dict.fromkeys((*first, *referred)))
 
     def time_columns(self, table: int) -> list[ColumnRef]:
         """Return the columns of a table that hold a day or a year, days first."""

@@ -69,6 +69,7 @@ def figure_of_rows(sketch: Sketch, place: int) -> Measure:
 MONEY_ROWS = frozenset({"payment", "expense", "donation", "refund", "deposit", "withdrawal", "fine", "fee"})
 """Rows that are money themselves: one thinks of how much, and not of how many."""
 MONEY_ROWS_ZH = ("费", "费用", "支出", "付款", "捐款", "退款", "还款", "罚款", "罚金", "定金", "押金")
+SUMS_OF_MONEY = frozenset({"revenue", "turnover", "income", "earnings", "profit", "spending", "payroll"})
 _SUMMED_ROWS = MONEY_ROWS | {"sale", "sales", "purchase", "transfer"}
 
 

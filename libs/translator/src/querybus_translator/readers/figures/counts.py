@@ -12,7 +12,7 @@ from querybus_translator.readers.figures.shares import (
 )
 from querybus_translator.readers.kinds import rows_of_kind
 from querybus_translator.schema.additive import is_number_of
-from querybus_translator.writing.form import Aggregate, Measure
+from querybus_translator.writing.form import Aggregate, ColumnRef, Measure
 from querybus_translator.writing.sketch import TEMPORAL, Sketch
 
 
@@ -112,7 +112,10 @@ def _counted(sketch: Sketch, place: int, *, distinct: bool) -> Measure | None:
     if table is not None:
         return Measure(aggregate=Aggregate.COUNT, table=table)
     if value is not None:
-        return Measure(aggregate=Aggregate.COUNT, table=rows_of_kind(sketch, value))
+        rows = rows_of_kind(sketch, value)
+        quantity = _quantity(sketch, rows) if rows != value.table else None
+        # "How many espressos did we sell": of each line as many as it says.
+        return Measure(aggregate=Aggregate.COUNT, table=rows) if quantity is None else Measure(quantity, Aggregate.SUM)
     if column is None:
         return None
     if sketch.is_flag(column) and not distinct:
@@ -152,5 +155,15 @@ def _is_beside_others(sketch: Sketch, place: int) -> bool:
     )
 
 
+def _quantity(sketch: Sketch, table: int) -> ColumnRef | None:
+    """Return the column that says of how many each row of a table is, where it is asked how many were sold."""
+    columns = [ColumnRef(table, number) for number in range(len(sketch.index.table(table).columns))]
+    found = [item for item in columns if sketch.is_numeric(item) and not _QUANTITIES.isdisjoint(sketch.words_of(item))]
+    sells = any(node.text.lower() in _SELLING for node in sketch.nodes)
+    return found[0] if sells and len(found) == 1 and not sketch.is_key(found[0]) else None
+
+
+_QUANTITIES = frozenset({"quantity", "qty", "unit", "piece"})
+_SELLING = frozenset({"sell", "sold", "buy", "bought", "order", "ordered", "serve", "served", "ship", "shipped"})
 _NOUN_MIN = 0.95
 _COMPARED = frozenset({Op.GREATER, Op.AT_LEAST, Op.LESS, Op.AT_MOST, Op.BETWEEN})

@@ -47,6 +47,28 @@ def read_durations(sketch: Sketch) -> None:
         figure = _FIGURES[sketch.nodes[figures[0]].op or Op.AVERAGE]
         sketch.targets.append((place, Measure(begin, figure, until=end)))
         return
+    _until_done(sketch, lengths, figures[0])
+
+
+def _until_done(sketch: Sketch, lengths: list[int], figure: int) -> None:
+    """ "Average time to pay an invoice": from the one day that each row has to that of the deed."""
+    for place in range(1, len(sketch.nodes) - 1):
+        end = sketch.column(place + 1)
+        is_deed = sketch.nodes[place].text.lower() == "to" and end is not None and sketch.kind(end) in TEMPORAL
+        length = next((item for item in lengths if item < place), None)
+        if end is None or length is None or not is_deed or not sketch.can_be_empty(end):
+            continue
+        days = [day for day in sketch.time_columns(end.table) if sketch.kind(day) in TEMPORAL and day != end]
+        begun = [
+            day
+            for day in days
+            if not sketch.can_be_empty(day) and not sketch.is_birthday(day) and _DUE.isdisjoint(sketch.words_of(day))
+        ]
+        if len(begun) == 1:
+            sketch.take(length, figure, place, place + 1)
+            made = _FIGURES[sketch.nodes[figure].op or Op.AVERAGE]
+            sketch.targets.append((place + 1, Measure(begun[0], made, until=end)))
+            return
 
 
 def _moment(sketch: Sketch, place: int | None) -> ColumnRef | None:
@@ -78,6 +100,7 @@ def _behind_date(sketch: Sketch, place: int) -> int:
     return place
 
 
+_DUE: Final = frozenset({"due", "deadline", "expected", "planned", "promised"})
 _ENDINGS: Final = frozenset({"on", "at"})
 
 
