@@ -32,7 +32,9 @@ _AVERAGE_NUMBER: Final = re.compile(
 _PEOPLE: Final = re.compile(r"\b(how many|number of|which|what) (?:people|persons)\b", re.IGNORECASE)
 _CUSTOMERS: Final = re.compile(r"\b(?:members|customers|clients|users|visitors|subscribers)\b", re.IGNORECASE)
 _WORKING: Final = re.compile(r"\b(?:work|works|worked|working|employed)\b", re.IGNORECASE)
-_WHO_WORKS: Final = re.compile(r"^\s*who (?=(?:works?|worked|is working|is employed) (?:at|in|for|on|as|with|from)\b)", re.IGNORECASE)
+_WHO_WORKS: Final = re.compile(
+    r"^\s*who (?=(?:works?|worked|is working|is employed) (?:at|in|for|on|as|with|from)\b)", re.IGNORECASE
+)
 _HEADCOUNT: Final = re.compile(r"\bhead ?count\b", re.IGNORECASE)
 _MONEY: Final = re.compile(r"\bhow much money\b", re.IGNORECASE)
 _STILL: Final = re.compile(r"\bstill (?=[a-z])", re.IGNORECASE)
@@ -41,6 +43,10 @@ _NUMBERED: Final = re.compile(
     r"\b(?P<number>one|two|three|four|five|six|[1-9]\d?)[- ](?P<unit>[a-z]+) (?P<noun>[a-z]+)\b", re.IGNORECASE
 )
 _RATING: Final = re.compile(r"\b(?:ratings?|scores?)\b", re.IGNORECASE)
+_BEST_REVIEWS: Final = re.compile(
+    r"\b(?P<which>best|worst) (?:customer )?(?:reviews|ratings?|scores?)\b", re.IGNORECASE
+)
+_SERVING: Final = re.compile(r"\blongest[- ](?:serving|standing|tenured)\b", re.IGNORECASE)
 _SUCCESS: Final = ("approved", "accepted", "successful", "succeeded", "passed", "won", "completed")
 _RATE_ZH: Final = re.compile(r"(?P<run>[\u4e00-\u9fff]{2,})率")
 _TOTAL_ZH: Final = re.compile(r"(?P<run>[\u4e00-\u9fff]{2,})总额")
@@ -58,7 +64,7 @@ def reworded(question: str, index: CatalogIndex) -> str:
         question = _scores_in_chinese(question, index)
         return _done_in_chinese(_totals_in_chinese(_rates_in_chinese(question, index), index), index)
     question = _numbered(_TREND.sub(" ", _STILL.sub("", _MONEY.sub("how much", question))), index)
-    question = _stars(question, index)
+    question = _SERVING.sub("earliest", _stars(_best_reviews(question, index), index))
     return _people(_without_prefix(_rates(_average_numbers(question, index), index), index), index)
 
 
@@ -94,6 +100,22 @@ def _numbered(question: str, index: CatalogIndex) -> str:
         return f"{match['noun']} with {spoken_name(columns.pop())} {number}" if len(columns) == 1 else match[0]
 
     return _NUMBERED.sub(written, question)
+
+
+def _best_reviews(question: str, index: CatalogIndex) -> str:
+    """The worst reviews are those with the lowest rating on average, by the one column that rates."""
+    found = {
+        spoken_name(index.column(entry.table, entry.column).name)
+        for word in lexicon().averaged
+        for entry in (index.entries[item] for item in index.own.get(word, ()))
+        if entry.column is not None and index.holds_figures(entry.table, entry.column)
+    }
+    if len(found) != 1:
+        return question
+    rating = found.pop()
+    return _BEST_REVIEWS.sub(
+        lambda said: f"{'highest' if said['which'].lower() == 'best' else 'lowest'} average {rating}", question
+    )
 
 
 def _stars(question: str, index: CatalogIndex) -> str:

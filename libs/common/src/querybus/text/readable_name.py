@@ -53,9 +53,11 @@ def readable_name(name: str, language: Language) -> str:
     ('订单日期', '城市名称', '')
     >>> readable_name("weight_kg", "en"), readable_name("weight_kg", "zh")
     ('Weight (kg)', '重量（kg）')
+    >>> readable_name("duration_min", "en"), readable_name("price_min", "en")
+    ('Duration (min)', 'Price minimum')
     """
     parts = _PART.findall(name)
-    if len(parts) > 1 and parts[-1].lower() in UNITS:
+    if len(parts) > 1 and (parts[-1].lower() in UNITS or _is_time(*parts[-2:])):
         label = readable_name("_".join(parts[:-1]), language)
         unit = parts[-1].lower()
         return label and (f"{label}（{unit}）" if language == "zh" else f"{label} ({unit})")
@@ -72,6 +74,15 @@ def readable_name(name: str, language: Language) -> str:
         words = words[1:]
     text = " ".join(words)
     return text[:1].upper() + text[1:]
+
+
+def _is_time(measured: str, unit: str) -> bool:
+    """Whether a short word is a unit of time: the `min` of a duration are minutes, those of a price are not."""
+    return measured.lower() in _LASTING and unit.lower() in _UNITS_OF_TIME
+
+
+_LASTING: Final = frozenset({"duration", "time", "length", "delay", "wait", "runtime", "playtime"})
+_UNITS_OF_TIME: Final = frozenset({"min", "mins", "sec", "secs", "hr", "hrs"})
 
 
 def _is_acronym(part: str) -> bool:

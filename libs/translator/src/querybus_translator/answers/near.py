@@ -20,6 +20,7 @@ from querybus_translator.answers.options import OPTIONS_MAX, display
 from querybus_translator.answers.totals import (
     TABLES_TRIED_MAX,
     best_by_totals,
+    busiest,
     by_totals,
     figures_of,
     how_many_days,
@@ -73,16 +74,17 @@ def near_questions(
     others = chain(
         _with_persons(question, nodes, index),
         _with_values(question, unread, index),
+        _with_rows(question, nodes, index, language),
         _with_values_of_column(question, nodes, unread, index),
         _with_parts(question, unread, index),
         _with_names(question, unread, index, language),
         _lacking(nodes, best, index, language),
         _with_tables(question, nodes, best, unread, index, language),
-        _with_rows(question, nodes, index, language),
         by_totals(question, nodes, unread, index),
         how_much(nodes, index, language),
         best_by_totals(nodes, index, language),
         most_referred(nodes, index, language),
+        busiest(nodes, index),
         how_many_days(nodes, index, language),
         _with_figures(question, nodes, best, unread, index, language),
     )
@@ -155,7 +157,11 @@ def _with_rows(question: str, nodes: Sequence[Node], index: CatalogIndex, langua
         *others, last = display(index.table(table), language).split()
         rows = " ".join((*others, base_form(last)))
         called = rows if is_one else plural(rows)
-        yield question[:start] + (called[:1].upper() + called[1:] if start == 0 else called) + question[start + len(word) :]
+        yield (
+            question[:start]
+            + (called[:1].upper() + called[1:] if start == 0 else called)
+            + question[start + len(word) :]
+        )
 
 
 _BEFORE_ROWS: Final = frozenset({NodeKind.STOP, NodeKind.NUMBER})

@@ -125,6 +125,38 @@ def how_many_days(nodes: Sequence[Node], index: CatalogIndex, language: Language
             )
 
 
+def busiest(nodes: Sequence[Node], index: CatalogIndex) -> Iterator[str]:
+    """ "Busiest month": give the month with the most rows of each table of what happens on days, the largest tables first."""
+    said = " ".join(node.text.lower() for node in nodes)
+    which = next((most for word, most in _BUSY.items() if word in said), None)
+    unit = next((unit for words, unit in _STEPS if words in said), None)
+    if which is None or unit is None:
+        return
+    named = {node.candidates[0].table for node in nodes if node.kind is NodeKind.LINK and not node.is_value}
+    events = [
+        number
+        for number, table in enumerate(index.catalog.tables)
+        if table.foreign_keys and any(column.kind in TEMPORAL for column in table.columns)
+    ]
+    events = [number for number in events if number in named] or events
+    for number in sorted(events, key=lambda number: -(index.table(number).row_estimate or 0))[:TABLES_TRIED_MAX]:
+        yield f"Which {unit} has the {which} {plural(display(index.table(number), 'en'))}?"
+
+
+_BUSY: Final = {"busiest": "most", "quietest": "fewest", "slowest": "fewest"}
+_STEPS: Final = (
+    ("day of the week", "weekday"),
+    ("weekday", "weekday"),
+    ("hour", "hour of the day"),
+    ("time of day", "hour of the day"),
+    ("day", "day"),
+    ("week", "week"),
+    ("month", "month"),
+    ("quarter", "quarter"),
+    ("year", "year"),
+)
+
+
 _ASKED_LENGTHS: Final = ("how long", "how many days", "number of days", " time")
 _LENGTHS: Final = frozenset({"多少天", "几天", "多久", "多长时间"})
 _BESIDE_LENGTHS: Final = (Op.ADJECTIVE_ASK, Op.AVERAGE, Op.COUNT, Op.UNIT, Op.SHOW, Op.TIMES)

@@ -23,6 +23,7 @@ from querybus_translator.language.clauses import (
     time_column,
 )
 from querybus_translator.language.lexicon import ADJECTIVES, Op, lexicon
+from querybus_translator.language.stems import base_form
 from querybus_translator.language.time.periods import years_before
 from querybus_translator.readers.deeds import rows_of_deed
 from querybus_translator.readers.figures.amounts import one_amount
@@ -31,6 +32,7 @@ from querybus_translator.readers.patterns import read_patterns, read_patterns_be
 from querybus_translator.readers.time.clocks import read_clocks, read_days_of_weeks
 from querybus_translator.readers.time.periods import read_bounded_period, read_period_alone, read_ranges
 from querybus_translator.readers.values import read_bare_number, read_text, read_value
+from querybus_translator.schema.additive import is_number_of
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Form, Literal, Measure, Operator
 from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
@@ -303,6 +305,12 @@ def _by_meaning(sketch: Sketch, place: int, figure: int, operator: Operator) -> 
     elif node.op in {Op.AFTER, Op.BEFORE, Op.SINCE}:
         column = time_column(sketch, place)
         result = None if column is None else (column, False)
+    elif node.op not in ADJECTIVES and _is_of_money(sketch, figure):
+        amount = one_amount(sketch, place)
+        is_number = amount is not None and is_number_of(sketch.index, amount.table, amount.column)
+        # "Desserts under 5 euros": what they are sold at, and not what they cost to make.
+        priced = sketch.concept_column(adjective_concepts("cheaper than"), place, ())
+        result = (amount, False) if amount is not None and not is_number else priced
     elif node.op not in ADJECTIVES and number > _AGE_MAX:
         # "Payments over 2000": what adds up is compared, and no year, where there is one such figure.
         column = one_amount(sketch, place)
@@ -327,6 +335,17 @@ def _by_meaning(sketch: Sketch, place: int, figure: int, operator: Operator) -> 
     sketch.doubts += 0.03
     bound(sketch, place, column, operator, number)
     return True
+
+
+def _is_of_money(sketch: Sketch, figure: int) -> bool:
+    """Whether a currency stands behind a figure."""
+    behind = sketch.nodes[figure + 1].text.lower() if figure + 1 < len(sketch.nodes) else ""
+    return base_form(behind) in _CURRENCIES
+
+
+_CURRENCIES = frozenset(
+    {"euro", "dollar", "pound", "franc", "yuan", "yen", "eur", "usd", "gbp", "chf", "cny", "欧元", "美元", "元"}
+)
 
 
 def _by_birth(sketch: Sketch, place: int, figure: int, operator: Operator, column: ColumnRef) -> bool:

@@ -19,6 +19,8 @@ RECALLED_MAX: Final = 20_000
 
 _BELOW_BEST_MAX: Final = 0.42
 _BELOW_EXACT_MAX: Final = 0.25
+_BELOW_CALLED_MAX: Final = 0.35
+"""Of a column that is called just so: "hours" beside an hourly wage."""
 EXACT_SCORE: Final = 0.999
 
 
@@ -63,11 +65,12 @@ def links_meant(
         phrase.op is Op.SUM
         for phrase in (*lexicon().english.get((token.norm,), ()), *lexicon().chinese.get(token.norm, ()))
     ):
-        # "Total" alone asks for a sum, unless a column bears just that name.
+        # "Total" alone asks for a sum, unless a column bears just that name; "total tips" are those of another column.
         candidates = [
             candidate
             for candidate in candidates
-            if candidate.value is not None or _is_bare_name(token.base, candidate, index)
+            if candidate.value is not None
+            or (_is_bare_name(token.base, candidate, index) and not _stands_before_figure(tokens, start, index))
         ]
     if end - start == 1 and _asks_for_figure(tokens, start):
         # "Average age" asks for an average, though some column is called "average".
@@ -95,6 +98,14 @@ def links_meant(
     if end - start == 1 and start and tokens[start - 1].norm in _TIME_LEADS and unit_of(token.norm) is not None:
         # "By month" cuts time, unless a column is called exactly so.
         candidates = [candidate for candidate in candidates if candidate.score >= LIGHT_SCORE_MIN]
+    if (
+        end - start == 1
+        and start
+        and tokens[start - 1].norm in _TIME_LEADS
+        and any(not link.value for link in candidates)
+    ):
+        # "By waiter": no group is one value.
+        candidates = [link for link in candidates if not link.value]
     if end - start == 1 and start and is_figure(tokens[start - 1]) and unit_of_measure(token.norm) is not None:
         # "Two hours": the unit of the figure, unless a column is called exactly so.
         candidates = [link for link in candidates if link.score >= LIGHT_SCORE_MIN]
@@ -161,6 +172,16 @@ def _is_only_done(tokens: Sequence[Token], start: int, link: Candidate, index: C
     return has_object or (named.kind in _DATES and not named.nullable)
 
 
+def _stands_before_figure(tokens: Sequence[Token], start: int, index: CatalogIndex) -> bool:
+    """Whether the next word is just what a column of figures is called."""
+    following = tokens[start + 1] if start + 1 < len(tokens) else None
+    named = () if following is None else recalled([following.base], index, bounded=False)
+    return any(
+        link.column is not None and link.score >= EXACT_SCORE and index.holds_figures(link.table, link.column)
+        for link in named
+    )
+
+
 def _counts(token: Token) -> bool:
     return any(phrase.op is Op.COUNT for phrase in lexicon().english.get((token.norm, "of"), ()))
 
@@ -189,7 +210,8 @@ def closest(candidates: list[Candidate], first: Token, head: Token, index: Catal
     whole = TRANSLATED if is_chinese else EXACT_SCORE
     best = candidates[0].score
     is_table = best >= whole and any(link.column is None and link.score >= whole for link in candidates[:3])
-    least = best - (_BELOW_EXACT_MAX if is_table else _BELOW_BEST_MAX)
+    is_called = best >= EXACT_SCORE and not is_chinese
+    least = best - (_BELOW_EXACT_MAX if is_table else _BELOW_CALLED_MAX if is_called else _BELOW_BEST_MAX)
     candidates = _with_said_head(candidates, head, index)
     exactly = [
         link

@@ -269,6 +269,20 @@ def _referred_label(sketch: Sketch, place: int, column: ColumnRef) -> ColumnRef 
     return None
 
 
+def _said_of_key(sketch: Sketch, place: int, column: ColumnRef) -> ColumnRef | None:
+    """ "Tips by waiter", where a key says who the waiter was: the name of what it refers to."""
+    words = sketch.nodes[place].text.lower().split()
+    own = sketch.index.column(column.table, column.column)
+    if len(words) != 1 or sketch.chinese or own.kind is not ColumnKind.INTEGER or words[0] in lexicon().key_words:
+        return None
+    for edge in sketch.index.graph.edges_of(column.table):
+        if edge.source == column.table and edge.source_columns == (own.name,) and edge.target != column.table:
+            result = labels(sketch.index, edge.target)
+            if len(result) == 1 and sketch.kind(result[0]) is ColumnKind.TEXT:
+                return result[0]
+    return None
+
+
 def _without_echoes(sketch: Sketch, targets: list[Measure]) -> list[Measure]:
     """Both ends of a key are the same value: one of them is enough."""
     measures: list[Measure] = []
@@ -360,6 +374,9 @@ def _group_of(sketch: Sketch, group: ColumnRef | int, *, has_columns: bool) -> t
         )
         if named_by is not None:
             return [named_by], [named_by]
+        named_by = next((_said_of_key(sketch, place, group) for place, other in sketch.groups if other == group), None)
+        if named_by is not None:
+            return [group, named_by], [named_by]
         return [group], [group]
     key = list(key_columns(sketch.index, group))
     named = [] if has_columns else list(labels(sketch.index, group, chinese=sketch.chinese))

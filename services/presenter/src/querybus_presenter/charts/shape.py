@@ -36,8 +36,10 @@ _ADDS_UP = re.compile(
 )
 _DOES_NOT_ADD_UP = re.compile(
     r"avg|average|min|max|mean|median|rate|ratio|percent|share|rank|score|cumulative|running|price"
-    r"|平均|比例|占比|单价|率|最大|最小|最高|最低|排名|累计",
-    re.IGNORECASE,
+    r"|平均|比例|占比|单价|率|最大|最小|最高|最低|排名|累计"
+    # A column that is called by what it divides, unless that is by the whole.
+    r"|/(?!.*\bover\b)",
+    re.IGNORECASE | re.DOTALL,
 )
 _PART_OF_WHOLE = re.compile(r"percent|share|proportion|占比|百分比|比例|份额", re.IGNORECASE)
 

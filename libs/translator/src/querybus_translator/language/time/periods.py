@@ -37,6 +37,7 @@ def read_period(tokens: Sequence[Token], start: int, today: date) -> tuple[int, 
         _days_first,
         _half,
         _rolling,
+        _weekend,
         _relative,
         _led_unit,
         _ordinal_quarter,
@@ -156,6 +157,26 @@ def _led_unit(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Pe
     if unit is None or tokens[place + 1].norm != tokens[place + 1].base:
         return None
     return place + 2, _unit_period(today, unit, times().leads[tokens[place].norm])
+
+
+def _weekend(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Period] | None:
+    """ "This weekend", "the last weekend", 下周末: one Saturday and Sunday; weekends without such a word are all of them."""
+    place = start + (tokens[start].norm == "the")
+    for length in (3, 2, 1):
+        words = [token.norm for token in tokens[place : place + length]]
+        said = "".join(words)
+        offset = times().leads.get(words[0]) if words[1:] == ["weekend"] else _WEEKENDS_ZH.get(said)
+        if offset is not None and len(words) == length:
+            saturday = today - timedelta(days=today.weekday()) + timedelta(days=5 + 7 * offset)
+            return place + length, Period(saturday, saturday + timedelta(days=2))
+    return None
+
+
+_WEEKENDS_ZH: Final = {
+    **dict.fromkeys(("本周末", "这周末", "这个周末"), 0),
+    **dict.fromkeys(("上周末", "上个周末"), -1),
+    **dict.fromkeys(("下周末", "下个周末"), 1),
+}
 
 
 def _rolling(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Period] | None:

@@ -31,7 +31,18 @@ def one_amount(sketch: Sketch, place: int) -> ColumnRef | None:
         return None
     columns = [ColumnRef(table, number) for number in range(len(sketch.index.table(table).columns))]
     found = [column for column in columns if sketch.is_numeric(column) and adds_up(sketch, Measure(column))]
+    # A bill's total, and not its tip.
+    main = [column for column in found if not _MAIN_AMOUNTS.isdisjoint(sketch.words_of(column))]
+    found = main if len(main) == 1 and all(_is_money(sketch, column) for column in found) else found
     return found[0] if len(found) == 1 else None
+
+
+def _is_money(sketch: Sketch, column: ColumnRef) -> bool:
+    return not sketch.words_of(column).isdisjoint(_MONEY_WORDS)
+
+
+_MAIN_AMOUNTS = frozenset({"total", "amount"})
+_MONEY_WORDS = _MAIN_AMOUNTS | {"tip", "tax", "fee", "discount", "refund", "vat", "shipping", "deposit"}
 
 
 def amount_of_rows(sketch: Sketch, place: int) -> ColumnRef | None:

@@ -41,6 +41,10 @@ def _share(sketch: Sketch, place: int) -> None:
         else:
             # 会员等级占比: which share of the rows each of its values has.
             sketch.groups.append((beside, column))
+    value = sketch.value(beside)
+    if table is None and value is not None:
+        # "Share of card payments", where a column of the bills says how each was paid.
+        table = value.table
     if table is None:
         sketch.doubts += 1.0
         return
