@@ -44,6 +44,7 @@ BAKERY = catalog_of(ROWS, HELD)
         ("How many bakers work for us?", [(1,)]),
         ("How many breads and how many cakes do we have?", [("bread", 1), ("cake", 2)]),
         ("Waste by shop in 2026", [("Sun", 1)]),
+        ("Who works in Nice?", [("Ada",)]),
     ],
 )
 def test_a_plain_question_is_answered(question: str, rows: list[tuple[object, ...]]) -> None:
@@ -55,9 +56,8 @@ def test_a_plain_question_is_answered(question: str, rows: list[tuple[object, ..
 @pytest.mark.parametrize(
     "question",
     [
-        # Revenue is no number of sales; a shop is nobody; what is not thrown away may still be sold.
+        # Revenue is no number of sales; what is not thrown away may still be sold.
         "Revenue by shop",
-        "Who works in Nice?",
         "Which shops sell no drinks?",
     ],
 )

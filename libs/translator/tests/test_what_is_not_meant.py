@@ -57,6 +57,9 @@ def club() -> Catalog:
         ("How much was paid by card?", [(50.0,)]),
         ("Which member paid the most?", [("Koch",)]),
         ("How much did each member pay?", [("Wolf", 10.0), ("Koch", 50.0)]),
+        # A rating is counted in stars, where there is no other figure for it.
+        ("Average rating", [(2.5,)]),
+        ("How many reviews have a rating below 2?", [(1,)]),
         ("last 2 rentals", [(3, "2025-03-01", 5), (2, "2025-02-01", 3)]),
     ],
 )
@@ -64,6 +67,12 @@ def test_what_is_meant_is_found(question: str, rows: list[tuple[object, ...]]) -
     found = translate(question, club(), today=TODAY)
     assert isinstance(found, Translated), found
     assert rows_of(ROWS, found.sql) == rows
+
+
+@pytest.mark.parametrize("question", ["Average rating", "Reviews with a rating below 2"])
+def test_a_comment_is_no_figure_though_a_review_may_be_called_a_rating(question: str) -> None:
+    without_stars = ROWS.replace(", stars INTEGER", "").replace("'fine', 4", "'fine'").replace("'bad', 1", "'bad'")
+    assert isinstance(translate(question, catalog_of(without_stars, HELD), today=TODAY), NotRead)
 
 
 @pytest.mark.parametrize(
@@ -77,9 +86,6 @@ def test_what_is_meant_is_found(question: str, rows: list[tuple[object, ...]]) -
         "How many people can attend Yoga?",
         # Rentals are of another table, of which nothing would be read.
         "How many machines are rented?",
-        # A comment is no figure, though a review may be called a rating.
-        "Average rating",
-        "Reviews with a rating below 2",
         # So many pieces, and not so many rows.
         "Total stock by club",
         "Which club holds the most stock?",

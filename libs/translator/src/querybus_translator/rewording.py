@@ -37,6 +37,9 @@ _WHO_WORKS: Final = re.compile(
 )
 _HEADCOUNT: Final = re.compile(r"\bhead ?count\b", re.IGNORECASE)
 _MONEY: Final = re.compile(r"\bhow much money\b", re.IGNORECASE)
+_MONEY_DONE: Final = re.compile(
+    r"^\s*(?:the |total )?(?:money|funds) (?P<done>raised|donated|given|paid|spent|owed)\b", re.IGNORECASE
+)
 _STILL: Final = re.compile(r"\bstill (?=[a-z])", re.IGNORECASE)
 _TREND: Final = re.compile(r"(?<=[a-z]) (?:trend|development) (?=(?:by|per|over|for|in|this|last) )", re.IGNORECASE)
 _NUMBERED: Final = re.compile(
@@ -63,7 +66,10 @@ def reworded(question: str, index: CatalogIndex) -> str:
         index.read_chinese()
         question = _scores_in_chinese(question, index)
         return _done_in_chinese(_totals_in_chinese(_rates_in_chinese(question, index), index), index)
-    question = _numbered(_TREND.sub(" ", _STILL.sub("", _MONEY.sub("how much", question))), index)
+    question = _numbered(
+        _TREND.sub(" ", _STILL.sub("", _MONEY_DONE.sub(r"How much was \g<done>", _MONEY.sub("how much", question)))),
+        index,
+    )
     question = _SERVING.sub("earliest", _stars(_best_reviews(question, index), index))
     return _people(_without_prefix(_rates(_average_numbers(question, index), index), index), index)
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
+from typing import Final
 
 from querybus_translator.answers.not_meant import NOT_MEANT, Whole
 from querybus_translator.language.lexicon import Op, lexicon
@@ -59,6 +60,9 @@ class Judgement:
     facts: Mapping[str, float]
 
 
+_VERB_SCORE: Final = 0.9
+
+
 @dataclass(slots=True)
 class _Unread:
     """What nobody took, by kind."""
@@ -76,8 +80,9 @@ def judge(sketch: Sketch, form: Form, written: Written, best_score: float) -> Ju
     """Return the judgement of one reading; `best_score` is that of the best assignment of links."""
     unread = _unread(sketch, form)
     picks = sketch.assignment.picks
-    # A follow-up without links speaks of what was said before.
-    scores = [pick.score for pick in picks.values()] or [1.0 if sketch.context else 0.5]
+    # A follow-up without links speaks of what was said before; what a verb means stands for a link as well.
+    verbs = [_VERB_SCORE for place in sketch.done if place not in picks]
+    scores = [pick.score for pick in picks.values()] or verbs or [1.0 if sketch.context else 0.5]
     mean, least = sum(scores) / len(scores), min(scores)
     rule = (
         0.98

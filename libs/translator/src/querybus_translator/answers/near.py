@@ -151,6 +151,9 @@ def _with_rows(question: str, nodes: Sequence[Node], index: CatalogIndex, langua
     if not is_head or any(node.kind is NodeKind.LINK and not node.is_value for node in nodes[place + 1 : place + 2]):
         return
     known = [node.candidates[0].table for node in nodes if node.kind is NodeKind.LINK]
+    says_more = bool(known) or any(node.kind is NodeKind.NUMBER or node.op in _RANKING for node in nodes)
+    if not says_more or (not known and any(node.op is Op.COUNT for node in nodes)):
+        return
     is_one = base_form(word.lower()) == word.lower()
     start = question.find(word)
     for table in dict.fromkeys(known or range(len(index.catalog.tables))):
@@ -165,9 +168,10 @@ def _with_rows(question: str, nodes: Sequence[Node], index: CatalogIndex, langua
 
 
 _BEFORE_ROWS: Final = frozenset({NodeKind.STOP, NodeKind.NUMBER})
-_ASKING_ROWS: Final = frozenset(
-    {Op.SHOW, Op.COUNT, Op.MOST, Op.FEWEST, Op.HIGHEST, Op.LOWEST, Op.ADJECTIVE_MOST, Op.ADJECTIVE_LEAST, Op.COMMON}
+_RANKING: Final = frozenset(
+    {Op.MOST, Op.FEWEST, Op.HIGHEST, Op.LOWEST, Op.ADJECTIVE_MOST, Op.ADJECTIVE_LEAST, Op.COMMON}
 )
+_ASKING_ROWS: Final = _RANKING | {Op.SHOW, Op.COUNT}
 
 
 def _counted(question: str, nodes: Sequence[Node], unread: Sequence[Node]) -> str | None:
@@ -199,7 +203,8 @@ def _is_step(node: Node) -> bool:
 
 def _is_unsure(node: Node) -> bool:
     """Whether a word was linked with a name that hardly means it: 收入 with `sold_at`."""
-    return node.kind is NodeKind.LINK and not node.is_value and node.candidates[0].score < UNSURE_BELOW
+    is_named = node.kind is NodeKind.LINK and not node.is_value and is_han(node.text)
+    return is_named and node.candidates[0].score < UNSURE_BELOW
 
 
 _COUNTING: Final = frozenset({Op.COUNT, Op.MOST, Op.FEWEST})

@@ -132,7 +132,8 @@ def busiest(nodes: Sequence[Node], index: CatalogIndex) -> Iterator[str]:
     unit = next((unit for words, unit in _STEPS if words in said), None)
     if which is None or unit is None:
         return
-    named = {node.candidates[0].table for node in nodes if node.kind is NodeKind.LINK and not node.is_value}
+    links = [node.candidates[0] for node in nodes if node.kind is NodeKind.LINK]
+    named = {link.table for link in links if link.column is None}
     events = [
         number
         for number, table in enumerate(index.catalog.tables)

@@ -27,6 +27,7 @@ from querybus_translator.language.stems import base_form
 from querybus_translator.language.time.periods import years_before
 from querybus_translator.readers.deeds import rows_of_deed
 from querybus_translator.readers.figures.amounts import one_amount
+from querybus_translator.readers.figures.stocks import says_least, stock_beside
 from querybus_translator.readers.figures.units import column_of_unit, read_units
 from querybus_translator.readers.patterns import read_patterns, read_patterns_behind
 from querybus_translator.readers.time.clocks import read_clocks, read_days_of_weeks
@@ -126,6 +127,12 @@ def _comparison(sketch: Sketch, place: int) -> None:
         read_bounded_period(sketch, place, figure, left)
     elif node.op in {Op.AVERAGE, Op.MAXIMUM, Op.MINIMUM, Op.HIGHEST, Op.LOWEST}:
         _nested(sketch, place, figure, left)
+    elif (least := sketch.column(figure)) is not None and sketch.column(left) is None and says_least(sketch, least):
+        stock = stock_beside(sketch, least)
+        if stock is not None:
+            # "Supplies below the minimum level".
+            sketch.take(place, figure)
+            add_condition(sketch, place, Measure(stock), OPERATORS[op], least)
     elif sketch.is_numeric(sketch.column(figure)) and sketch.is_numeric(sketch.column(left)) and sketch.is_free(left):
         if op in {Op.EQUAL, Op.UNEQUAL}:
             return

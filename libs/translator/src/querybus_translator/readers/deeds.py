@@ -96,6 +96,8 @@ def doers(sketch: Sketch, table: int) -> tuple[ColumnRef, ...]:
         if edge.source == table and edge.to_one and edge.target != table
     }
     people = [found for other, found in named.items() if found and found != key_columns(sketch.index, other)]
+    persons = {table for table, _ in sketch.index.names_of_persons} or {sketch.index.people_table}
+    people = [found for found in people if found[0].table in persons] or people
     sketch.distinct = sketch.distinct or len(people) == 1
     return people[0] if len(people) == 1 else ()
 

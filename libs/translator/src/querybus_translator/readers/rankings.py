@@ -12,7 +12,7 @@ from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.stems import base_form
 from querybus_translator.readers.deeds import rows_of_deed
 from querybus_translator.readers.figures.amounts import one_amount
-from querybus_translator.readers.figures.payments import amount_of_verb, only_done
+from querybus_translator.readers.figures.payments import amount_of_verb, only_meant
 from querybus_translator.readers.kinds import rows_of_kind
 from querybus_translator.readers.superlatives import (
     EXACT_MIN,
@@ -26,13 +26,14 @@ from querybus_translator.readers.superlatives import (
     is_of_time,
     is_reversed,
     is_said_of,
+    is_used,
+    kinds_of,
     names_rows,
     newest,
     ranks,
     says_when,
     takes_time,
 )
-from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Measure, Ordering
 from querybus_translator.writing.sketch import TEMPORAL, Ranking, Sketch
@@ -176,7 +177,7 @@ def _common(sketch: Sketch, place: int) -> None:
         return
     if not isinstance(grouped, int):
         sketch.take(used)
-    elif (kinds := _kinds_of(sketch, grouped)) is not None and sketch.mentioned_tables() == [grouped]:
+    elif (kinds := kinds_of(sketch, grouped)) is not None and sketch.mentioned_tables() == [grouped]:
         # "The most common treatment": the kind of most treatments.
         by = Measure(aggregate=Aggregate.COUNT, table=grouped)
         sketch.rankings.append(Ranking(place, by, _is_descending(sketch, place), count, counted=grouped, grouped=kinds))
@@ -187,16 +188,6 @@ def _common(sketch: Sketch, place: int) -> None:
     sketch.rankings.append(
         Ranking(place, Measure(aggregate=Aggregate.COUNT), _is_descending(sketch, place), count, grouped=grouped)
     )
-
-
-def _kinds_of(sketch: Sketch, table: int) -> int | None:
-    """Return the only table with names that rows refer to which have no name of their own."""
-    index = sketch.index
-    if labels(index, table) != key_columns(index, table):
-        return None
-    referred = {edge.target for edge in index.graph.edges_of(table) if edge.source == table and edge.to_one}
-    named = [other for other in referred - {table} if labels(index, other) != key_columns(index, other)]
-    return named[0] if len(named) == 1 else None
 
 
 def _stands_apart(sketch: Sketch, place: int, following: int | None) -> bool:
@@ -264,12 +255,15 @@ def _most(sketch: Sketch, place: int) -> None:
 def _by_what_is_done(sketch: Sketch, place: int, descending: bool, count: int) -> None:
     """ "Which guest spent the most", "is borrowed most often", "costs the most": the verb before says what ranks."""
     verb = place - 1 if place else None
+    if verb and sketch.nodes[verb].text.lower() in _TO_US:
+        # "Who owes us the most".
+        verb -= 1
     before = sketch.before(place)
     spent, pick = amount_of_verb(sketch, verb), sketch.pick(verb)
     if spent is not None and (pick is None or pick.score < SAID_MIN):
         # "Which guest spent the most", though a salary is paid as well.
         sketch.take(verb)
-        only_done(sketch, place, *spent)
+        only_meant(sketch, verb, *spent)
         sketch.rankings.append(Ranking(place, Measure(spent[0], Aggregate.SUM), descending, count))
         return
     done = sketch.table(verb)
@@ -288,10 +282,11 @@ def _by_what_is_done(sketch: Sketch, place: int, descending: bool, count: int) -
         # "Which book is borrowed most often": in as many rows as have the day of it.
         sketch.rankings.append(Ranking(place, None, descending, count, counted=rows))
         return
-    used = sketch.column(before)
-    if used is not None and _is_used(sketch, before, place):
-        # "Which room is used most": the one of most rows.
-        sketch.take(before, verb)
+    named = sketch.before(before) if before == verb and sketch.column(before) is None else before
+    used = sketch.column(named)
+    if used is not None and is_used(sketch, named, place):
+        # "Which tooth is treated most often": the one of most rows.
+        sketch.take(named, verb)
         by = Measure(aggregate=Aggregate.COUNT, table=used.table)
         sketch.rankings.append(Ranking(place, by, descending, count, grouped=used))
         return
@@ -306,11 +301,7 @@ def _by_what_is_done(sketch: Sketch, place: int, descending: bool, count: int) -
     sketch.rankings.append(Ranking(place, Measure(aggregate=Aggregate.COUNT), descending, count))
 
 
-def _is_used(sketch: Sketch, named: int | None, place: int) -> bool:
-    """Whether a passive stands between what is named and the superlative: "is used", "was treated"."""
-    words = [node.text.lower() for node in sketch.nodes[(named or 0) + 1 : place]]
-    is_passive = len(words) == 2 and words[0] in {"is", "are", "was", "were", "gets"}
-    return is_passive and (words[1].endswith("ed") or words[1] in lexicon().verbs)
+_TO_US = frozenset({"us", "me"})
 
 
 def _doer(sketch: Sketch, place: int, table: int) -> ColumnRef | None:

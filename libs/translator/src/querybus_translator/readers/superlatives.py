@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from querybus_translator.language.lexicon import ADJECTIVES, Concept, Op, lexicon
 from querybus_translator.language.stems import base_form
+from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import ColumnRef
 from querybus_translator.writing.sketch import TEMPORAL, Sketch
@@ -119,3 +120,20 @@ def concepts_of(sketch: Sketch, place: int) -> tuple[Concept, ...]:
     words = tuple(item for item in node.text.lower().split() if item != "the")
     phrases = lexicon().english.get(words, ()) or lexicon().chinese.get(node.text.removesuffix("的"), ())
     return tuple(concept for phrase in phrases if phrase.op in ADJECTIVES for concept in phrase.concepts)
+
+
+def kinds_of(sketch: Sketch, table: int) -> int | None:
+    """Return the only table with names that rows refer to which have no name of their own."""
+    index = sketch.index
+    if labels(index, table) != key_columns(index, table):
+        return None
+    referred = {edge.target for edge in index.graph.edges_of(table) if edge.source == table and edge.to_one}
+    named = [other for other in referred - {table} if labels(index, other) != key_columns(index, other)]
+    return named[0] if len(named) == 1 else None
+
+
+def is_used(sketch: Sketch, named: int | None, place: int) -> bool:
+    """Whether a passive stands between what is named and the superlative: "is used", "was treated"."""
+    words = [node.text.lower() for node in sketch.nodes[(named or 0) + 1 : place]]
+    is_passive = len(words) == 2 and words[0] in {"is", "are", "was", "were", "gets"}
+    return is_passive and (words[1].endswith("ed") or words[1] in lexicon().verbs)

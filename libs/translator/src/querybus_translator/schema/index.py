@@ -205,11 +205,6 @@ class CatalogIndex:
             self._figures[table, column] = known
         return known
 
-    def can_be_empty(self, table: int, column: int) -> bool:
-        """Return whether rows may lack a value of a column, as far as its rows are known."""
-        named = self.column(table, column)
-        return named.nullable and (named.profile is None or named.profile.empty_share > 0)
-
     def similar(self, word: str) -> dict[str, float]:
         """Return the words of this catalog's names that a word may stand for, each with its closeness in 0..1."""
         known = self._similar.get(word)

@@ -78,23 +78,7 @@ def links_meant(
     if end - start > 2 and tokens[start].norm.endswith("ed") and tokens[start + 1].norm in {"a", "an"}:
         # "Opened a ticket" is done, and no name of a column.
         candidates = [link for link in candidates if link.column is None]
-    if end - start > 1 and tokens[start + 1].norm == "of" and _counts(tokens[start]):
-        # "Number of orders" counts the orders; their "order number" is a key.
-        candidates = [
-            candidate
-            for candidate in candidates
-            if candidate.column is None or not index.is_key(candidate.table, candidate.column)
-        ]
-    if end - start == 1 and start + 1 < len(tokens) and tokens[start + 1].norm == "of" and _counts(token):
-        # "The number of bookings" is none that a cabin bears.
-        counted = recalled([item.base for item in tokens[start + 2 : start + 3]], index, bounded=False)
-        rows = {link.table for link in counted if link.column is None and link.score >= EXACT_SCORE}
-        candidates = [
-            candidate
-            for candidate in candidates
-            if candidate.column is None
-            or not (index.is_key(candidate.table, candidate.column) or (rows and candidate.table not in rows))
-        ]
+    candidates = _of_counts(candidates, tokens, start, end, index)
     if end - start == 1 and start and tokens[start - 1].norm in _TIME_LEADS and unit_of(token.norm) is not None:
         # "By month" cuts time, unless a column is called exactly so.
         candidates = [candidate for candidate in candidates if candidate.score >= LIGHT_SCORE_MIN]
@@ -170,6 +154,31 @@ def _is_only_done(tokens: Sequence[Token], start: int, link: Candidate, index: C
     named = index.column(link.table, link.column)
     has_object = len(rest) > 1 and rest[1] not in lexicon().stopwords and rest[1].isalpha()
     return has_object or (named.kind in _DATES and not named.nullable)
+
+
+def _of_counts(
+    candidates: list[Candidate], tokens: Sequence[Token], start: int, end: int, index: CatalogIndex
+) -> list[Candidate]:
+    """Return the links of a span without the keys that a word for a count beside "of" does not mean."""
+    token = tokens[end - 1]
+    if end - start > 1 and tokens[start + 1].norm == "of" and _counts(tokens[start]):
+        # "Number of orders" counts the orders; their "order number" is a key.
+        candidates = [
+            candidate
+            for candidate in candidates
+            if candidate.column is None or not index.is_key(candidate.table, candidate.column)
+        ]
+    if end - start == 1 and start + 1 < len(tokens) and tokens[start + 1].norm == "of" and _counts(token):
+        # "The number of bookings" is none that a cabin bears.
+        counted = recalled([item.base for item in tokens[start + 2 : start + 3]], index, bounded=False)
+        rows = {link.table for link in counted if link.column is None and link.score >= EXACT_SCORE}
+        candidates = [
+            candidate
+            for candidate in candidates
+            if candidate.column is None
+            or not (index.is_key(candidate.table, candidate.column) or (rows and candidate.table not in rows))
+        ]
+    return candidates
 
 
 def _stands_before_figure(tokens: Sequence[Token], start: int, index: CatalogIndex) -> bool:

@@ -98,13 +98,7 @@ def phrases(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Sp
             if phrase.op is not Op.BETWEEN or any(token.norm in _RANGE_ENDS for token in tokens[start + 1 :])
         ]
     spans: list[Span] = []
-    before = tokens[start - 1] if start else None
-    # A "no-show" shows nothing.
-    opens = (
-        before is None
-        or (before.kind is TokenKind.MARK and before.text != "-")
-        or before.norm in {"please", "and", "then"}
-    )
+    opens = _opens(tokens, start)
     for length in range(1, min(words.english_length_max, len(tokens) - start) + 1):
         key = tuple(token.norm for token in tokens[start : start + length])
         following = tokens[start + length] if start + length < len(tokens) else None
@@ -151,6 +145,14 @@ _COMPARING = frozenset({Op.GREATER, Op.LESS, Op.AFTER, Op.BEFORE})
 
 
 _BEFORE_FIGURES = frozenset({"the", "a", "an", "$", "than", "about", "all", "any"})
+
+
+def _opens(tokens: Sequence[Token], start: int) -> bool:
+    """Whether a sentence, or what is asked, begins at a place; a "no-show" shows nothing."""
+    before = tokens[start - 1] if start else None
+    if before is None or before.norm in {"please", "and", "then"}:
+        return True
+    return before.kind is TokenKind.MARK and before.text != "-"
 
 
 def _is_figure(token: Token) -> bool:

@@ -16,6 +16,7 @@ from querybus_translator.readers.absences import read_absences
 from querybus_translator.readers.conditions import read_conditions
 from querybus_translator.readers.deeds import doers, is_denied_deed
 from querybus_translator.readers.figures.payments import read_payments
+from querybus_translator.readers.figures.stocks import read_low_stocks
 from querybus_translator.readers.groups import read_groups
 from querybus_translator.readers.kinds import listed_kind, read_kinds
 from querybus_translator.readers.orders import read_orders
@@ -54,6 +55,7 @@ def assemble(sketch: Sketch) -> Form | None:
     read_rankings(sketch)
     read_payments(sketch)
     read_states(sketch)
+    read_low_stocks(sketch)
     read_conditions(sketch)
     read_orders(sketch)
     read_groups(sketch)
@@ -82,7 +84,7 @@ def _who_never(sketch: Sketch, anchor: int) -> int:
 def _who_did_most(sketch: Sketch, anchor: int) -> int:
     """ "Who worked the most hours": those whose hours they are, of which each has many."""
     by = sketch.rankings[0].by if sketch.rankings and not sketch.targets else None
-    if by is None or by.column is None or by.aggregate is not None or by.column.table != anchor:
+    if by is None or by.column is None or by.aggregate not in (None, Aggregate.SUM) or by.column.table != anchor:
         return anchor
     if not is_additive(sketch.index, anchor, by.column.column):
         return anchor
@@ -120,7 +122,8 @@ def _anchor(sketch: Sketch) -> int | None:
     for _, group in sketch.groups:
         return group if isinstance(group, int) else group.table
     compared = [table for placed in sketch.conditions for table in condition_tables(placed.condition)]
-    return next(iter((*sketch.mentioned_tables(), *compared)), None)
+    ranked = [ranking.by.home for ranking in sketch.rankings if ranking.by is not None]
+    return next((table for table in (*sketch.mentioned_tables(), *compared, *ranked) if table is not None), None)
 
 
 def _chinese_head(sketch: Sketch, grouped: set[int], counted: set[int | None]) -> int | None:

@@ -200,7 +200,8 @@ class Sketch:
 
     def can_be_empty(self, column: ColumnRef) -> bool:
         """Return whether rows may lack a value of a column, as far as its rows are known."""
-        return self.index.can_be_empty(column.table, column.column)
+        named = self.index.column(column.table, column.column)
+        return named.nullable and (named.profile is None or named.profile.empty_share > 0)
 
     def is_key(self, column: ColumnRef) -> bool:
         return self.index.is_key(column.table, column.column)

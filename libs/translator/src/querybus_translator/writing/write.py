@@ -31,6 +31,7 @@ from querybus_translator.writing.form import (
     Measure,
     Membership,
     Operator,
+    condition_tables,
     tables_of,
 )
 
@@ -285,10 +286,11 @@ class _Writer:
 
     def _drops_rows(self, measure: Measure, plan: _Plan) -> bool:
         """Whether a row without a key would be joined to nothing, and so be missing from what a share is of; it is in no group."""
-        if plan.is_grouped and measure.share_of is not None:
+        is_own = measure.share_of is not None and measure.table in condition_tables(measure.share_of)
+        if plan.is_grouped and is_own:
             return False
         return any(
-            self._index.can_be_empty(column.table, column.column)
+            self._index.column(column.table, column.column).nullable
             for _, edge in plan.steps
             for column in columns_named(self._index, edge.source, edge.source_columns)
         )

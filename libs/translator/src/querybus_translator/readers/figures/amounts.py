@@ -196,7 +196,7 @@ def _was_done(sketch: Sketch, place: int, column: ColumnRef) -> bool:
     """ "How much did Terra Trust award", "how much was covered by insurance": all of it, of every row that is meant."""
     said = " ".join(node.text.lower() for node in sketch.nodes[:3])
     word = sketch.nodes[place].text.lower().split()[0]
-    is_done = any(part.endswith("ed") for part in sketch.words_of(column))
+    is_done = any(part.endswith("ed") for part in sketch.words_of(column)) and not sketch.is_key(column)
     return is_done and (said.startswith("how much did") or (said.startswith("how much was") and word.endswith("ed")))
 
 
@@ -230,7 +230,7 @@ def swallowed_totals(sketch: Sketch) -> None:
                 named = labels(sketch.index, measure.column.table, chinese=sketch.chinese)
                 sketch.targets[:0] = [(place, Measure(column)) for column in named if column != measure.column]
             break
-        if len(sketch.targets) == 1 and not sketch.is_key(column) and _was_done(sketch, place, column):
+        if len(sketch.targets) == 1 and column is not None and _was_done(sketch, place, column):
             sketch.targets[number] = (place, Measure(column, Aggregate.SUM))
             continue
         # "Fees of the last three months": a figure that adds up, and no list is asked for.

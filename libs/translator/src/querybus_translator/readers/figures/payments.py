@@ -18,12 +18,18 @@ from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
 TABLES_SEARCHED_MAX: Final = 60
 _PAID: Final = ("pay", "paid", "payment")
 _SPENT: Final = ("spend", "spent", "expense", "expenditure")
+_GIVEN: Final = ("donate", "donation", "gift", "pledge")
 _VERBS: Final = {
     "pay": (_PAID,),
     "paid": (_PAID,),
     "spend": (_SPENT, _PAID),
     "spent": (_SPENT, _PAID),
-    "donate": (("donate", "donation"),),
+    "donate": (_GIVEN,),
+    "give": (_GIVEN,),
+    "gave": (_GIVEN,),
+    "given": (_GIVEN,),
+    "raise": (_GIVEN,),
+    "outstanding": (_PAID,),
     "invest": (("invest", "investment"),),
     "owe": (_PAID,),
     "owes": (_PAID,),
@@ -137,7 +143,19 @@ def _ends_in(sketch: Sketch, column: ColumnRef, words: frozenset[str]) -> bool:
 
 _OURS: Final = frozenset({"we", "i", "us", "our"})
 _FOR: Final = frozenset({"on", "for"})
-_OWING: Final = frozenset({"owe", "owes", "owed", "owing"})
+_OWING: Final = frozenset({"owe", "owes", "owed", "owing", "outstanding"})
+
+
+def only_meant(sketch: Sketch, verb: int | None, amount: ColumnRef, day: ColumnRef | None) -> None:
+    """Keep the rows that a verb means: what is owed has no day of payment, what was paid has one."""
+    place = verb or 0
+    is_owed = sketch.nodes[place].text.lower() in _OWING
+    if is_owed and day is not None and sketch.can_be_empty(day):
+        sketch.done[place] = day
+        sketch.conditions.append(Placed(place, Comparison(Measure(day), Operator.IS_NULL)))
+    else:
+        sketch.doubts += 1.0 if is_owed else 0.0
+        only_done(sketch, place, amount, day)
 
 
 def only_done(sketch: Sketch, place: int, amount: ColumnRef, day: ColumnRef | None) -> None:
