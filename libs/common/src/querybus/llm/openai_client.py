@@ -68,7 +68,7 @@ class OpenAIClient:
         # The whole address, and the body as it is sent: the client would read the one and write the other at each call
         # in Python.
         address = f"{self._base_url.rstrip('/')}{path}"
-        return await self._client.post(address, body=to_json(body), cast_to=str)
+        return await self._client.post(address, content=to_json(body), cast_to=str)
 
     def _make(self) -> None:
         from openai import AsyncOpenAI, DefaultAioHttpClient, Timeout

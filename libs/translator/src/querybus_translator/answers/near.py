@@ -247,8 +247,13 @@ def _with_figures(
     start = question.find(word)
     for figure in figures_of(tables, index)[:FIGURES_TRIED_MAX]:
         called = display(index.column(*figure), language)
+        if language == "zh" and not is_han(called):
+            continue
         before, bare = question[:start].lower(), called.removeprefix("total ")
-        total = f"总{called}" if language == "zh" else f"{'' if before.endswith('total ') else 'total '}{owner}{bare}"
+        is_said = before.endswith(("total ", "总"))
+        total = (
+            f"{'' if is_said else '总'}{called}" if language == "zh" else f"{'' if is_said else 'total '}{owner}{bare}"
+        )
         yield question[:start] + total + question[start + len(word) :]
 
 

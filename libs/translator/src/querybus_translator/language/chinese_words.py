@@ -13,6 +13,7 @@ from functools import lru_cache
 from importlib import resources
 from typing import Final
 
+from querybus.text.readable_name import bilingual
 from querybus_translator.language.lexicon import lexicon
 from querybus_translator.language.time.words import time_words
 
@@ -48,6 +49,11 @@ def chinese_words(english: frozenset[str], *, partly: bool = False) -> Mapping[s
         if all(known) or (partly and second and any(known)):
             for chinese in called.split():
                 result[chinese].add(f"{first} {second}".rstrip())
+    for name, chinese in bilingual()["chinese"].items():
+        # What a name is called in a header is what people ask for.
+        is_name = len(chinese) > 1 and chinese not in words.verbs
+        if is_name and name.count(" ") < _WORDS_MAX and english.issuperset(name.split()):
+            result[chinese].add(name)
     for chinese, names in business_words().items():
         meant = [name for name in names if english.issuperset(name.split()) and name.count(" ") < _WORDS_MAX]
         if meant:

@@ -114,7 +114,11 @@ class CatalogIndex:
         if self._called or self._reads_chinese:
             return
         stored = frozenset(key for key in self.values if len(key) <= VALUE_WORDS_MAX)
-        meant = chinese_meanings(frozenset(self.own), self._words_otherwise(), stored, frozenset(self.han_words))
+        # A word whose meanings this catalog does not have may have another in the dictionary.
+        known = frozenset(
+            word for word in self.han_words if not self.own.keys().isdisjoint(lexicon().related.get(word, {word}))
+        )
+        meant = chinese_meanings(frozenset(self.own), self._words_otherwise(), stored, known)
         self._translated, self.compounds, self.parts_of_meanings = meant.names, meant.compounds, meant.parts
         for word, keys in meant.values.items():
             self.values[(word,)] += [value for key in keys for value in self.values[key]]
