@@ -49,6 +49,17 @@ _RATING: Final = re.compile(r"\b(?:ratings?|scores?)\b", re.IGNORECASE)
 _BEST_REVIEWS: Final = re.compile(
     r"\b(?P<which>best|worst) (?:customer )?(?:reviews|ratings?|scores?)\b", re.IGNORECASE
 )
+_AVERAGE_AGE: Final = re.compile(
+    r"\b(?:what is )?(?:the )?average age of (?:the |our |all )?(?P<whose>[a-z]+)|how old is (?:the|our) average (?P<one>[a-z]+)",
+    re.IGNORECASE,
+)
+_BEST_RATED: Final = re.compile(
+    r"\b(?P<which>best|top|highest|worst|lowest)[- ]rated (?P<noun>[a-z]+)\b", re.IGNORECASE
+)
+_NO_SHOW: Final = re.compile(r"\bno[- ]shows?\b", re.IGNORECASE)
+_RATING_TABLES: Final = frozenset({"rating", "review", "vote", "feedback", "evaluation"})
+_RATING_OWNERS: Final = frozenset({"average", "mean", "overall", "user", "customer", "guest", "star", "review"})
+_POINTS: Final = frozenset({"point", "points", "value", "vote"})
 _SERVING: Final = re.compile(r"\blongest[- ](?:serving|standing|tenured)\b", re.IGNORECASE)
 _SUCCESS: Final = ("approved", "accepted", "successful", "succeeded", "passed", "won", "completed")
 _RATE_ZH: Final = re.compile(r"(?P<run>[\u4e00-\u9fff]{2,})率")
@@ -65,12 +76,13 @@ def reworded(question: str, index: CatalogIndex) -> str:
     if any(is_han(sign) for sign in question):
         index.read_chinese()
         question = _scores_in_chinese(question, index)
+        question = question.replace("平均年龄", "平均多大") if _knows_births_alone(index) else question
         return _done_in_chinese(_totals_in_chinese(_rates_in_chinese(question, index), index), index)
     question = _numbered(
         _TREND.sub(" ", _STILL.sub("", _MONEY_DONE.sub(r"How much was \g<done>", _MONEY.sub("how much", question)))),
         index,
     )
-    question = _SERVING.sub("earliest", _stars(_best_reviews(question, index), index))
+    question = _SERVING.sub("earliest", _stars(_best_reviews(_ages(question, index), index), index))
     return _people(_without_prefix(_rates(_average_numbers(question, index), index), index), index)
 
 
@@ -108,20 +120,41 @@ def _numbered(question: str, index: CatalogIndex) -> str:
     return _NUMBERED.sub(written, question)
 
 
+def _ages(question: str, index: CatalogIndex) -> str:
+    """The average age is how old somebody is on average, where births are known and no ages."""
+    if not _knows_births_alone(index):
+        return question
+    return _AVERAGE_AGE.sub(lambda said: f"How old are {said['whose'] or said['one']} on average", question)
+
+
+def _knows_births_alone(index: CatalogIndex) -> bool:
+    """Whether it is known when somebody was born, and nowhere how old they are."""
+    has_ages = any(("age",) in index.entries[item].names for item in index.own.get("age", ()))
+    return not has_ages and any(index.own.get(word) for word in ("birth", "birthday", "born"))
+
+
 def _best_reviews(question: str, index: CatalogIndex) -> str:
-    """The worst reviews are those with the lowest rating on average, by the one column that rates."""
+    """The worst reviews are those with the lowest rating on average, by the one column that rates; so is the best rated film."""
     found = {
         spoken_name(index.column(entry.table, entry.column).name)
-        for word in lexicon().averaged
+        for word in (*lexicon().averaged, *_POINTS)
         for entry in (index.entries[item] for item in index.own.get(word, ()))
-        if entry.column is not None and index.holds_figures(entry.table, entry.column)
+        if entry.column is not None
+        and index.holds_figures(entry.table, entry.column)
+        and not index.is_key(entry.table, entry.column)
+        # An age rating rates nothing.
+        and any(name[-1] == word and _RATING_OWNERS.issuperset(name[:-1]) for name in entry.names)
+        and (word not in _POINTS or not index.table_words[entry.table].isdisjoint(_RATING_TABLES))
     }
     if len(found) != 1:
         return question
     rating = found.pop()
-    return _BEST_REVIEWS.sub(
-        lambda said: f"{'highest' if said['which'].lower() == 'best' else 'lowest'} average {rating}", question
-    )
+
+    def which(said: re.Match[str]) -> str:
+        return "lowest" if said["which"].lower() in ("worst", "lowest") else "highest"
+
+    question = _BEST_RATED.sub(lambda said: f"{said['noun']} with the {which(said)} average {rating}", question)
+    return _BEST_REVIEWS.sub(lambda said: f"{which(said)} average {rating}", question)
 
 
 def _stars(question: str, index: CatalogIndex) -> str:
@@ -182,7 +215,12 @@ def _rates(question: str, index: CatalogIndex) -> str:
                 return f"share of {value} {table}"
         return match[0]
 
-    return _RATE.sub(written, question)
+    question = _RATE.sub(written, question)
+    # "No-show", where nothing is called so, denies nothing.
+    named = (spoken_name(column.name) for table in index.catalog.tables for column in table.columns)
+    held = (item.text for stored in index.values.values() for item in stored)
+    is_known = any(_NO_SHOW.fullmatch(text.replace("_", " ")) for text in (*held, *named))
+    return question if is_known else _NO_SHOW.sub("noshow", question)
 
 
 def _rates_in_chinese(question: str, index: CatalogIndex) -> str:
@@ -248,6 +286,17 @@ def _states(deed: str, index: CatalogIndex) -> set[tuple[str, str]]:
     if len("".join(said)) < STEM_LENGTH_MIN:
         return set()
     wanted = {tuple(stem(base_form(word)) for word in said)}
+    flags = [
+        (spoken_name(column.name), spoken_name(table.name))
+        for table in index.catalog.tables
+        for column in table.columns
+        if not column.personal
+        and flag_values(column) is not None
+        and set(map(stem, name_words(column.name))) >= {*next(iter(wanted))}
+    ]
+    if len(flags) == 1:
+        # "Fraud rate", where a flag says that fraud is suspected.
+        return set(flags)
     if said == ["success"]:
         wanted |= {(stem(word),) for word in _SUCCESS}
     return {

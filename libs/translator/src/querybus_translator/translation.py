@@ -264,6 +264,8 @@ def _not_read(read: QuestionRead, index: CatalogIndex, language: Language, best:
     trigger = Trigger.AMBIGUOUS_QUESTION if linked or near else Trigger.MISSING_DATABASE_INFO
     # A single Chinese sign is a part of a word, unless the question is whole without it: nobody asks about such a part.
     quoted = [text for text in dict.fromkeys(unread) if len(text) > 1 or read_as or text.lower() in lexicon().vague]
+    # Only the person's own words: others stand for them.
+    quoted = [text for text in quoted if text.lower() in read.question.lower()]
     if likely is not None and likely is not best:
         # A reading of every word is offered instead of asking about those that the nearest one leaves.
         quoted, read_as = [], ""

@@ -57,7 +57,7 @@ def readable_name(name: str, language: Language) -> str:
     ('Duration (min)', 'Price minimum')
     """
     parts = _PART.findall(name)
-    if len(parts) > 1 and (parts[-1].lower() in UNITS or _is_time(*parts[-2:])):
+    if len(parts) > 1 and (parts[-1].lower() in UNITS or is_time(*parts[-2:])):
         label = readable_name("_".join(parts[:-1]), language)
         unit = parts[-1].lower()
         return label and (f"{label}（{unit}）" if language == "zh" else f"{label} ({unit})")
@@ -76,8 +76,8 @@ def readable_name(name: str, language: Language) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _is_time(measured: str, unit: str) -> bool:
-    """Whether a short word is a unit of time: the `min` of a duration are minutes, those of a price are not."""
+def is_time(measured: str, unit: str) -> bool:
+    """Return whether a short word is a unit of time: the `min` of a duration are minutes, those of a price are not."""
     return measured.lower() in _LASTING and unit.lower() in _UNITS_OF_TIME
 
 

@@ -113,7 +113,11 @@ def _lacking(nodes: Sequence[Node], best: Reading | None, index: CatalogIndex, l
         for edge in index.graph.edges_of(anchor)[:TABLES_TRIED_MAX]:
             if edge.target == anchor and edge.source != anchor:
                 rows, lacked = (display(index.table(number), language) for number in (anchor, edge.source))
-                yield f"哪些{rows}没有{lacked}？" if language == "zh" else f"Which {rows} have no {lacked}?"
+                yield (
+                    f"哪些{rows}没有{lacked}？"
+                    if language == "zh"
+                    else f"Which {plural(rows)} have no {plural(lacked)}?"
+                )
 
 
 def _with_tables(
@@ -148,7 +152,10 @@ def _with_rows(question: str, nodes: Sequence[Node], index: CatalogIndex, langua
         return
     place, word = nodes.index(words[0]), words[0].text
     is_head = all(node.kind in _BEFORE_ROWS or node.op in _ASKING_ROWS for node in nodes[:place])
-    if not is_head or any(node.kind is NodeKind.LINK and not node.is_value for node in nodes[place + 1 : place + 2]):
+    behind = nodes[place + 1 : place + 2]
+    if not is_head or any(
+        (node.kind is NodeKind.LINK and not node.is_value) or node.op in (Op.BY, Op.EACH) for node in behind
+    ):
         return
     known = [node.candidates[0].table for node in nodes if node.kind is NodeKind.LINK]
     says_more = bool(known) or any(node.kind is NodeKind.NUMBER or node.op in _RANKING for node in nodes)

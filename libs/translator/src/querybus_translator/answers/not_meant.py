@@ -182,13 +182,10 @@ def _counts_by_amount(whole: Whole) -> bool:
     counts = any(
         node.op in (Op.COUNT, Op.COUNT_KINDS, Op.MOST, Op.FEWEST, Op.COMMON, Op.SHARE) for node in whole.sketch.nodes
     )
-    return (
-        not counts
-        and any(target.aggregate is Aggregate.COUNT for target in whole.form.targets)
-        and any(
-            whole.sketch.kind(column) is ColumnKind.NUMBER and not whole.sketch.is_key(column)
-            for column in whole.form.group
-        )
+    is_counted = not counts and any(target.aggregate is Aggregate.COUNT for target in whole.form.targets)
+    return (is_counted or any(target.aggregate is Aggregate.SHARE for target in whole.form.targets)) and any(
+        whole.sketch.kind(column) is ColumnKind.NUMBER and not whole.sketch.is_key(column)
+        for column in whole.form.group
     )
 
 

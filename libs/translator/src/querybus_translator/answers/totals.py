@@ -18,6 +18,7 @@ from querybus_translator.readers.figures.payments import is_money, is_price_of_r
 from querybus_translator.schema.additive import is_additive
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.phrases import Node, NodeKind
+from querybus_translator.schema.values import flag_values
 from querybus_translator.writing.sketch import TEMPORAL
 
 TABLES_TRIED_MAX: Final = 6
@@ -91,7 +92,10 @@ def most_referred(nodes: Sequence[Node], index: CatalogIndex, language: Language
         if language == "zh":
             yield f"{when}{counted}最多的{most or 1}个{named.text}"
         else:
-            yield f"Which {f'{most} ' if most else ''}{named.text} have the most {counted}{when}?"
+            said = named.text.lower()
+            has = "has" if base_form(said) == said and not most else "have"
+            asked = f"Which {f'{most} ' if most else ''}{said} {has}"
+            yield f"{asked} the most {plural(counted)}{when}?"
 
 
 def how_many_days(nodes: Sequence[Node], index: CatalogIndex, language: Language) -> Iterator[str]:
@@ -220,7 +224,9 @@ def figures_of(tables: Sequence[int], index: CatalogIndex) -> list[tuple[int, in
         (table, number)
         for table in tables[:TABLES_TRIED_MAX]
         for number in range(len(index.table(table).columns))
-        if index.holds_figures(table, number) and not index.is_key(table, number)
+        if index.holds_figures(table, number)
+        and not index.is_key(table, number)
+        and flag_values(index.column(table, number)) is None
     ]
 
 

@@ -8,11 +8,15 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from querybus.text.readable_name import is_time
 from querybus_translator.language.lexicon import lexicon
 from querybus_translator.language.stems import base_form
 
 _HAN_RUN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
 _PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+|[^\W\d_]+")
+
+
+_TIMES = {"min": "minute", "sec": "second", "hr": "hour"}
 
 
 @lru_cache(maxsize=65_536)
@@ -26,9 +30,13 @@ def name_words(name: str) -> tuple[str, ...]:
     if whole is not None:
         return whole
     names: list[str] = []
-    for part in _PART.findall(name):
+    parts = _PART.findall(name)
+    for place, part in enumerate(parts):
         word = part.lower()
         spelt = lexicon().abbreviations.get(word)
+        if place and place == len(parts) - 1 and is_time(parts[place - 1], word):
+            # The `min` of a runtime are minutes, and no least.
+            spelt = (_TIMES[word.removesuffix("s")],)
         names += spelt if spelt is not None else (base_form(word),)
     return tuple(names)
 

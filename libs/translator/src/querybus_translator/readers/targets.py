@@ -162,6 +162,8 @@ def _asked_by_meaning(sketch: Sketch, place: int) -> None:
     if result is None:
         return
     sketch.take(place)
+    if result[1] and _average_age(sketch, place, result[0]):
+        return
     compared = columns_of(Form(targets=(), where=tuple(placed.condition for placed in sketch.conditions)))
     ranked = {ranking.by.column for ranking in sketch.rankings if ranking.by is not None}
     if sketch.figure_of_verb(place) is not None and result[0] in {
@@ -171,6 +173,17 @@ def _asked_by_meaning(sketch: Sketch, place: int) -> None:
         return
     sketch.doubts += 0.05
     sketch.targets.append((place, Measure(result[0])))
+
+
+def _average_age(sketch: Sketch, place: int, born: ColumnRef) -> bool:
+    """ "How old are patients on average", where it is known when they were born. Return whether an average is asked for."""
+    averages = sketch.free_places(Op.AVERAGE)
+    words = sketch.words_of(born)
+    if len(averages) != 1 or not (sketch.is_birthday(born) or {"birth", "year"} <= words):
+        return False
+    sketch.take(*averages)
+    sketch.targets.append((place, Measure(born, Aggregate.AVERAGE, aged_on=sketch.today)))
+    return True
 
 
 def _names_of_columns(sketch: Sketch) -> None:

@@ -316,6 +316,9 @@ class CatalogIndex:
 
     def _add_table(self, number: int, table: Table) -> None:
         table_names = _with_key_name(table, self._names(table, owner=""))
+        # "Customer since" is said of customers, whatever their table is called.
+        since = [name_words(column.name) for column in table.columns]
+        table_names = tuple(dict.fromkeys((*table_names, *((words[0],) for words in since if words[1:] == ("since",)))))
         self._table_entries.append(len(self.entries))
         self.table_words.append(frozenset(word for name in table_names for word in name))
         self._add_entry(Entry(number, None, table_names))

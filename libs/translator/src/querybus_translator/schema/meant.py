@@ -13,6 +13,7 @@ from querybus_translator.language.units import unit_of_measure
 from querybus_translator.schema.chinese import TRANSLATED
 from querybus_translator.schema.comparison import CANDIDATES_MAX, Candidate, compare_names
 from querybus_translator.schema.index import CatalogIndex
+from querybus_translator.schema.values import flag_values
 
 RECALLED_MAX: Final = 20_000
 
@@ -60,7 +61,11 @@ def links_meant(
     """Return the links of a span without those that its neighbours speak against."""
     token = tokens[end - 1]
     if end - start == 1 and token.norm in lexicon().verbs:
-        candidates = [link for link in candidates if not _is_only_done(tokens, start, link, index)]
+        candidates = [
+            link
+            for link in candidates
+            if not _is_only_done(tokens, start, link, index) and not _is_part_of_flag(link, index)
+        ]
     if end - start == 1 and any(
         phrase.op is Op.SUM
         for phrase in (*lexicon().english.get((token.norm,), ()), *lexicon().chinese.get(token.norm, ()))
@@ -189,6 +194,14 @@ def _stands_before_figure(tokens: Sequence[Token], start: int, index: CatalogInd
         link.column is not None and link.score >= EXACT_SCORE and index.holds_figures(link.table, link.column)
         for link in named
     )
+
+
+def _is_part_of_flag(link: Candidate, index: CatalogIndex) -> bool:
+    """Whether a verb is no more than a word of a flag: what was sold is not "sold out"."""
+    if link.column is None or link.value is not None:
+        return False
+    names = index.entry_of_column(link.table, link.column).names
+    return flag_values(index.column(link.table, link.column)) is not None and all(len(name) > 1 for name in names)
 
 
 def _counts(token: Token) -> bool:

@@ -14,7 +14,7 @@ from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.readers.absences import read_absences
 from querybus_translator.readers.conditions import read_conditions
-from querybus_translator.readers.deeds import doers, is_denied_deed
+from querybus_translator.readers.deeds import doers
 from querybus_translator.readers.figures.payments import read_payments
 from querybus_translator.readers.figures.stocks import read_low_stocks
 from querybus_translator.readers.groups import read_groups
@@ -25,8 +25,8 @@ from querybus_translator.readers.targets import read_targets
 from querybus_translator.readers.time.compared import read_compared_periods
 from querybus_translator.readers.time.durations import read_durations
 from querybus_translator.readers.time.states import read_states
-from querybus_translator.schema.additive import is_additive
 from querybus_translator.schema.labels import key_columns, known_by, labels
+from querybus_translator.writing.doers import who_did_most, who_never
 from querybus_translator.writing.form import (
     Aggregate,
     AllOf,
@@ -64,37 +64,9 @@ def assemble(sketch: Sketch) -> Form | None:
     anchor = listed_kind(sketch, _anchor(sketch))
     if anchor is None:
         return None
-    anchor = sketch.anchor = _who_did_most(sketch, _who_never(sketch, anchor))
+    anchor = sketch.anchor = who_did_most(sketch, who_never(sketch, anchor))
     read_absences(sketch, anchor)
     return _form(sketch, anchor)
-
-
-def _who_never(sketch: Sketch, anchor: int) -> int:
-    """ "Who has never borrowed anything": those who may borrow, and not what was borrowed."""
-    deeds = [column for place in range(len(sketch.nodes)) if (column := _denied(sketch, place)) is not None]
-    if not deeds or sketch.targets or sketch.nodes[0].text.lower() != "who":
-        return anchor
-    people = doers(sketch, deeds[0].table)
-    sketch.distinct = False
-    if not people and anchor not in {table for table, _ in sketch.index.names_of_persons}:
-        sketch.doubts += 1.0
-    return people[0].table if people else anchor
-
-
-def _who_did_most(sketch: Sketch, anchor: int) -> int:
-    """ "Who worked the most hours": those whose hours they are, of which each has many."""
-    by = sketch.rankings[0].by if sketch.rankings and not sketch.targets else None
-    if by is None or by.column is None or by.aggregate not in (None, Aggregate.SUM) or by.column.table != anchor:
-        return anchor
-    if not is_additive(sketch.index, anchor, by.column.column):
-        return anchor
-    people = doers(sketch, anchor)
-    sketch.distinct = False
-    return people[0].table if people else anchor
-
-
-def _denied(sketch: Sketch, place: int) -> ColumnRef | None:
-    return sketch.column(place) if is_denied_deed(sketch, place) else None
 
 
 def _anchor(sketch: Sketch) -> int | None:

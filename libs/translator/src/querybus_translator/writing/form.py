@@ -6,6 +6,7 @@ Tables and columns are numbers of the catalog; `describe` prints a form with the
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date
 from enum import Enum
 from typing import Protocol
 
@@ -82,7 +83,7 @@ class Measure:
 
     A rate is how many rows of `table` there are for each value of the column that there is any for. A share is the
     percentage of those rows, or of the column's sum, that `share_of` holds for; without it, of all that a group has. With `until` the
-    figure is of the days from the column to that one.
+    figure is of the days from the column to that one, with `aged_on` of the years from a birth to that day.
     """
 
     column: ColumnRef | None = None
@@ -91,6 +92,7 @@ class Measure:
     distinct: bool = False
     share_of: Condition | None = None
     until: ColumnRef | None = None
+    aged_on: date | None = None
 
     @property
     def home(self) -> int | None:

@@ -289,6 +289,10 @@ class Sketch:
                         is_money = word not in _MONEY and any(not _MONEY.isdisjoint(name) for name in names)
                         # No day is longer or heavier than another; it is only later.
                         is_day = column.kind in TEMPORAL and not (is_time or reversed_order)
+                        # The longest film is not that of the latest year.
+                        is_day = is_day or (
+                            word == "year" and column.name.lower().endswith("year") and not (is_time or reversed_order)
+                        )
                         if self.is_key(ref) or is_count or is_money or is_day:
                             continue
                         score = share - 0.03 * rank - (0.3 if column.kind is ColumnKind.TEXT else 0.0)

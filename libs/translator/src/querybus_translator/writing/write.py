@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from itertools import pairwise
 
 from sqlglot import exp
@@ -226,6 +227,8 @@ class _Writer:
         part = measure.column.part if measure.aggregate is None and measure.column is not None else None
         if measure.until is not None and measure.aggregate is not None:
             return exp.alias_(made, f"{_FIGURES_OF_DAYS[measure.aggregate]}_days", quoted=True)
+        if measure.aged_on is not None and measure.aggregate is not None:
+            return exp.alias_(made, f"{_FIGURES_OF_DAYS[measure.aggregate]}_age", quoted=True)
         # The first day of a quarter alone would be taken for a month.
         return exp.alias_(made, part.name.lower(), quoted=True) if part in _CALLED else made
 
@@ -243,6 +246,10 @@ class _Writer:
                 raise _Unjoinable
             ends = names.column(measure.column), names.column(measure.until)
             return _AGGREGATES[measure.aggregate](this=days_between(*ends, self._index.catalog.dialect))
+        if measure.column is not None and measure.aged_on is not None:
+            if plan.fans_out(measure.column.table):
+                raise _Unjoinable
+            return _AGGREGATES[measure.aggregate](this=self._age(measure.column, measure.aged_on, names))
         if measure.column is not None:
             if measure.aggregate in _MULTIPLIED and not measure.distinct and plan.fans_out(measure.column.table):
                 # Each figure would be taken once for every row that it meets: better asked about than wrong.
@@ -259,6 +266,15 @@ class _Writer:
                 raise _Unjoinable
             return exp.Count(this=exp.Distinct(expressions=[names.column_named(measure.table, key[0])]))
         return exp.Count(this=exp.Star())
+
+    def _age(self, born: ColumnRef, day: date, names: _Names) -> exp.Expr:
+        """(days from a birth to that day) / 365.25, or that year - the year of birth."""
+        column = names.column(born)
+        if self._index.column(born.table, born.column).kind in {ColumnKind.DATE, ColumnKind.DATETIME}:
+            written = exp.Literal.string(day.isoformat())
+            days = days_between(column, exp.cast(written, exp.DataType.Type.DATE), self._index.catalog.dialect)
+            return exp.Div(this=days, expression=exp.Literal.number("365.25"))
+        return exp.Sub(this=exp.Literal.number(day.year), expression=column)
 
     def _rate(self, measure: Measure, names: _Names, plan: _Plan) -> exp.Expr:
         """1.0 * how many rows / how many different values of what they belong to."""

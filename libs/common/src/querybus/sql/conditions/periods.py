@@ -143,6 +143,22 @@ def days_between(node: exp.Expr) -> tuple[exp.Column, exp.Column] | None:
     return (begin, end) if is_days and begin is not None and end is not None else None
 
 
+def age_of(node: exp.Expr) -> exp.Column | None:
+    """Return the birth from which an expression counts years: the days to a day / 365.25, or a year - the year of birth."""
+    node = _bare(node)
+    if isinstance(node, exp.Div) and node.expression.name == "365.25":
+        days = _bare(node.this)
+        begun = days.expression if isinstance(days, exp.Sub | exp.DateDiff) else None
+        return None if begun is None else _day_column(begun)
+    if isinstance(node, exp.Sub) and isinstance(node.this, exp.Literal) and _YEAR.fullmatch(node.this.name):
+        born = _bare(node.expression)
+        return born if isinstance(born, exp.Column) and "birth" in born.name.lower() else None
+    return None
+
+
+_YEAR: Final = re.compile(r"(?:19|20)\d\d")
+
+
 def _day_column(node: exp.Expr) -> exp.Column | None:
     """Return the column of which a day, or its number, is taken."""
     node = _bare(node)
