@@ -56,7 +56,7 @@ _AVERAGE_AGE: Final = re.compile(
 _BEST_RATED: Final = re.compile(
     r"\b(?P<which>best|top|highest|worst|lowest)[- ]rated (?P<noun>[a-z]+)\b", re.IGNORECASE
 )
-_NO_SHOW: Final = re.compile(r"\bno[- ]shows?\b", re.IGNORECASE)
+_NO_SHOW: Final = re.compile(r"\bno-shows?\b", re.IGNORECASE)
 _RATING_TABLES: Final = frozenset({"rating", "review", "vote", "feedback", "evaluation"})
 _RATING_OWNERS: Final = frozenset({"average", "mean", "overall", "user", "customer", "guest", "star", "review"})
 _POINTS: Final = frozenset({"point", "points", "value", "vote"})
@@ -219,7 +219,7 @@ def _rates(question: str, index: CatalogIndex) -> str:
     # "No-show", where nothing is called so, denies nothing.
     named = (spoken_name(column.name) for table in index.catalog.tables for column in table.columns)
     held = (item.text for stored in index.values.values() for item in stored)
-    is_known = any(_NO_SHOW.fullmatch(text.replace("_", " ")) for text in (*held, *named))
+    is_known = any(_NO_SHOW.fullmatch(re.sub("[_ ]", "-", text)) for text in (*held, *named))
     return question if is_known else _NO_SHOW.sub("noshow", question)
 
 

@@ -208,10 +208,12 @@ def _is_step(node: Node) -> bool:
     return unit_of(node.text.lower()) is not None
 
 
-def _is_unsure(node: Node) -> bool:
-    """Whether a word was linked with a name that hardly means it: 收入 with `sold_at`."""
-    is_named = node.kind is NodeKind.LINK and not node.is_value and is_han(node.text)
-    return is_named and node.candidates[0].score < UNSURE_BELOW
+def _is_unsure(node: Node, index: CatalogIndex) -> bool:
+    """Whether a word was linked with a name that hardly means it: 收入 with `sold_at`. A key is meant by who it refers to."""
+    if node.kind is not NodeKind.LINK or node.is_value or node.candidates[0].score >= UNSURE_BELOW:
+        return False
+    column = node.candidates[0].column
+    return column is None or not index.is_key(node.candidates[0].table, column)
 
 
 _COUNTING: Final = frozenset({Op.COUNT, Op.MOST, Op.FEWEST})
@@ -233,8 +235,8 @@ def _with_figures(
     language: Language,
 ) -> Iterator[str]:
     """ "Ticket income per hall": give the total of each figure of the tickets, where the one that was said is not known."""
-    unknown = [node for node in unread if not _is_step(node)] or [node for node in nodes if _is_unsure(node)]
-    words = [node for node in unknown if node.kind is NodeKind.WORD or _is_unsure(node)]
+    unknown = [node for node in unread if not _is_step(node)] or [node for node in nodes if _is_unsure(node, index)]
+    words = [node for node in unknown if node.kind is NodeKind.WORD or _is_unsure(node, index)]
     if len(words) != len(unknown) or not words or words[0].capital or not any(node.op in _OF_FIGURES for node in nodes):
         return
     if any(node.op is Op.COUNT for node in nodes) or "how much" in question.lower():
