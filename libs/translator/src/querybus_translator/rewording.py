@@ -40,6 +40,16 @@ _MONEY: Final = re.compile(r"\bhow much money\b", re.IGNORECASE)
 _MONEY_DONE: Final = re.compile(
     r"^\s*(?:the |total )?(?:money|funds) (?P<done>raised|donated|given|paid|spent|owed)\b", re.IGNORECASE
 )
+_IN_USE: Final = re.compile(
+    r"\b(?:in use|in service|in operation|(?<=are )employed(?= (?:right now|now|currently|today)))\b", re.IGNORECASE
+)
+_RIGHT_NOW: Final = re.compile(r"\b(?:right now|at the moment|at present)\b", re.IGNORECASE)
+_WORTH: Final = re.compile(
+    r"\b(?:total|combined|overall) (?:value|worth) of (?:the |our |all )?(?P<noun>[a-z]+)\b", re.IGNORECASE
+)
+_WHO_DID: Final = re.compile(r"^\s*[Ww]ho (?P<verb>[a-z]+) (?P<whose>[A-Z0-9\"'].*)$", re.DOTALL)
+_AGENTS: Final = {"wrote": ("writer", "author"), "led": ("leader", "lead"), "made": ("maker",), "taught": ("teacher",)}
+_PRICES: Final = frozenset({"price", "cost", "value", "worth"})
 _STILL: Final = re.compile(r"\bstill (?=[a-z])", re.IGNORECASE)
 _TREND: Final = re.compile(r"(?<=[a-z]) (?:trend|development) (?=(?:by|per|over|for|in|this|last) )", re.IGNORECASE)
 _NUMBERED: Final = re.compile(
@@ -78,12 +88,11 @@ def reworded(question: str, index: CatalogIndex) -> str:
         question = _scores_in_chinese(question, index)
         question = question.replace("平均年龄", "平均多大") if _knows_births_alone(index) else question
         return _done_in_chinese(_totals_in_chinese(_rates_in_chinese(question, index), index), index)
-    question = _numbered(
-        _TREND.sub(" ", _STILL.sub("", _MONEY_DONE.sub(r"How much was \g<done>", _MONEY.sub("how much", question)))),
-        index,
-    )
-    question = _SERVING.sub("earliest", _stars(_best_reviews(_ages(question, index), index), index))
-    return _people(_without_prefix(_rates(_average_numbers(question, index), index), index), index)
+    for pattern, plain in _PLAIN:
+        question = pattern.sub(plain, question)
+    for rewrite in _BY_CATALOG:
+        question = rewrite(question, index)
+    return question
 
 
 def _people(question: str, index: CatalogIndex) -> str:
@@ -118,6 +127,50 @@ def _numbered(question: str, index: CatalogIndex) -> str:
         return f"{match['noun']} with {spoken_name(columns.pop())} {number}" if len(columns) == 1 else match[0]
 
     return _NUMBERED.sub(written, question)
+
+
+def _in_use(question: str, index: CatalogIndex) -> str:
+    """What is in use is active, where nothing is called so."""
+    return question if index.own.get("use") or index.own.get("employed") else _IN_USE.sub("active", question)
+
+
+def _worth(question: str, index: CatalogIndex) -> str:
+    """The value of machines is the sum of their one price, where there is one."""
+
+    def written(match: re.Match[str]) -> str:
+        prices = {
+            column.name
+            for table in index.called_by(base_form(match["noun"].lower()))
+            for column in index.table(table).columns
+            if column.kind in (ColumnKind.INTEGER, ColumnKind.NUMBER)
+            and not _PRICES.isdisjoint(name_words(column.name))
+        }
+        # Of no price, or of several, nothing is counted instead.
+        return (
+            f"total {spoken_name(prices.pop())} of {match['noun']}" if len(prices) == 1 else f"worth of {match['noun']}"
+        )
+
+    return _WORTH.sub(written, question)
+
+
+def _who_did(question: str, index: CatalogIndex) -> str:
+    """ "Who directed Glass City?" asks for its director, where a column is called so."""
+    said = _WHO_DID.match(question)
+    if said is None:
+        return question
+    verb = said["verb"].lower()
+    root = verb.removesuffix("ed") if verb.endswith("ed") else verb.removesuffix("s")
+    agents = _AGENTS.get(verb, (f"{root}er", f"{root}or", f"{root}r"))
+    found = {
+        (agent, entry.table)
+        for agent in agents
+        for entry in (index.entries[item] for item in index.own.get(agent, ()))
+        if entry.column is not None
+        and (agent,) in entry.names
+        and entry.table < len(index.catalog.tables)
+        and index.column(entry.table, entry.column).kind is ColumnKind.TEXT
+    }
+    return f"What is the {found.pop()[0]} of {said['whose']}" if len(found) == 1 else question
 
 
 def _ages(question: str, index: CatalogIndex) -> str:
@@ -307,3 +360,28 @@ def _states(deed: str, index: CatalogIndex) -> set[tuple[str, str]]:
         for value in (column.values if flag_values(column) is None else (spoken_name(column.name),))
         if wanted & {tuple(map(stem, words)) for words in (name_words(value), re.split(r"[-_ ]", value.lower()))}
     }
+
+
+_PLAIN: Final = (
+    (_MONEY, "how much"),
+    (_MONEY_DONE, r"How much was \g<done>"),
+    (_STILL, ""),
+    (_TREND, " "),
+    (_RIGHT_NOW, "currently"),
+    (_SERVING, "earliest"),
+)
+"""What other words say whatever the catalog has."""
+_BY_CATALOG: Final = (
+    _numbered,
+    _in_use,
+    _worth,
+    _who_did,
+    _ages,
+    _best_reviews,
+    _stars,
+    _average_numbers,
+    _rates,
+    _without_prefix,
+    _people,
+)
+"""Rewrites by what the catalog has, in this order."""

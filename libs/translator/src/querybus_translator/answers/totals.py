@@ -76,7 +76,7 @@ def best_by_totals(nodes: Sequence[Node], index: CatalogIndex, language: Languag
         if language == "zh":
             yield f"{when}{figure}最高的{most}个{named.text}"
         else:
-            yield f"Top {most} {named.text} by {figure}{when}"
+            yield f"Top {most} {plural(named.text.lower())} by {figure}{when}"
 
 
 def most_referred(nodes: Sequence[Node], index: CatalogIndex, language: Language) -> Iterator[str]:

@@ -81,7 +81,8 @@ def _read_done(sketch: Sketch) -> None:
         return
     for place, node in enumerate(sketch.nodes):
         column = sketch.column(place)
-        if column is None or sketch.taken[place] or node.text.lower() not in lexicon().verbs:
+        word = node.text.lower()
+        if column is None or sketch.taken[place] or not (word in lexicon().verbs or word.endswith("ed")):
             continue
         if sketch.kind(column) not in TEMPORAL or not _is_done(sketch, place, column.table):
             continue
@@ -97,6 +98,14 @@ def _is_done(sketch: Sketch, place: int, table: int) -> bool:
     if behind is not None and sketch.table(place + 1) == table:
         # "Paid invoices"; what is asked of their days stands otherwise.
         return before is None or before.kind is NodeKind.STOP or before.op is Op.COUNT
+    figure = sketch.column(place - 1) if place else None
+    if figure is not None and figure.table == table and sketch.is_numeric(figure):
+        # "Tons delivered per month".
+        return (
+            behind is None
+            or behind.kind in (NodeKind.MARK, NodeKind.PERIOD, NodeKind.STOP)
+            or behind.op in (Op.EACH, Op.BY)
+        )
     is_passive = before is not None and (before.text.lower() in _PASSIVE or sketch.table(place - 1) == table)
     return is_passive and (behind is None or behind.kind is NodeKind.MARK or behind.op is Op.EACH)
 

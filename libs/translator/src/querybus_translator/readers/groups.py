@@ -177,7 +177,9 @@ def _counts_by(sketch: Sketch) -> bool:
             continue
         listed = _listed_behind(sketch, named)
         if any(
-            sketch.column(other) not in (None, column)
+            (said := sketch.column(other)) is not None
+            and said != column
+            and not sketch.is_flag(said)
             and sketch.is_free(other)
             and other != listed
             and not (by_time and _is_done_on(sketch, other))

@@ -19,6 +19,7 @@ from querybus_translator.readers.superlatives import (
     HEIGHTS,
     SAID_MIN,
     are_several,
+    asks_which,
     concepts_of,
     ends_question,
     is_direct,
@@ -28,15 +29,17 @@ from querybus_translator.readers.superlatives import (
     is_said_of,
     is_used,
     kinds_of,
+    lasts,
     names_rows,
     newest,
     ranks,
     says_when,
     takes_time,
 )
+from querybus_translator.readers.time.durations import begin_and_end
 from querybus_translator.schema.phrases import NodeKind
-from querybus_translator.writing.form import Aggregate, ColumnRef, Measure, Ordering
-from querybus_translator.writing.sketch import TEMPORAL, Ranking, Sketch
+from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Measure, Operator, Ordering
+from querybus_translator.writing.sketch import TEMPORAL, Placed, Ranking, Sketch
 
 _UP = frozenset({Op.FEWEST, Op.RARE, Op.LOWEST, Op.ADJECTIVE_LEAST})
 _AGGREGATES = {
@@ -398,8 +401,9 @@ def _highest(sketch: Sketch, place: int) -> None:
     amount = (
         one_amount(sketch, following + 1) if following is not None and sketch.table(following) is not None else None
     )
-    if amount is not None and not sketch.chinese and sketch.nodes[place].text.lower().endswith(HEIGHTS):
-        # "Highest offer": by the one amount that offers have.
+    is_high = sketch.nodes[place].text.lower().endswith(HEIGHTS)
+    if amount is not None and not sketch.chinese and (is_high or asks_which(sketch, place, amount.table)):
+        # "Highest offer", "which crop had the biggest harvest": by the one amount that offers have.
         sketch.take(place)
         sketch.rankings.append(Ranking(place, Measure(amount), descending, count))
         return
@@ -419,6 +423,15 @@ def _by_concept(
     ranked = sketch.nearest_table(place) if table is None else table
     if ranked is not None and is_of_time(sketch, place):
         result = newest(sketch, ranked, result)
+    pair = begin_and_end(sketch, ranked) if result is None and ranked is not None and lasts(sketch, place) else None
+    if pair is not None:
+        # "Longest booking": of the most days from its start to its end.
+        sketch.take(place)
+        sketch.rankings.append(Ranking(place, Measure(pair[0], until=pair[1]), descending, count))
+        if sketch.can_be_empty(pair[1]):
+            # What has not ended has no length yet.
+            sketch.conditions.append(Placed(place, Comparison(Measure(pair[1]), Operator.NOT_NULL)))
+        return
     if result is not None:
         count = _SEVERAL if not is_counted and are_several(sketch, place, following) else count
         ref, backwards = result

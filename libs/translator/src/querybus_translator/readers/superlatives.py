@@ -137,3 +137,16 @@ def is_used(sketch: Sketch, named: int | None, place: int) -> bool:
     words = [node.text.lower() for node in sketch.nodes[(named or 0) + 1 : place]]
     is_passive = len(words) == 2 and words[0] in {"is", "are", "was", "were", "gets"}
     return is_passive and (words[1].endswith("ed") or words[1] in lexicon().verbs)
+
+
+def asks_which(sketch: Sketch, place: int, home: int) -> bool:
+    """Whether other rows than those of a figure are asked for before a place: "which crop", and not how big its harvest was."""
+    return any(
+        node.op is Op.SHOW and node.text.lower() == "which" and sketch.table(number + 1) not in (None, home)
+        for number, node in enumerate(sketch.nodes[:place])
+    )
+
+
+def lasts(sketch: Sketch, place: int) -> bool:
+    """Whether a superlative speaks of how long something takes: the longest, the shortest."""
+    return any("duration" in concept.of for concept in concepts_of(sketch, place))

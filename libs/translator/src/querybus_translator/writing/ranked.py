@@ -77,7 +77,24 @@ def ranked_by(sketch: Sketch, anchor: int, ranking: Ranking, tables: list[int]) 
         many = [table for table in tables if table != ranking.grouped and is_many(sketch, ranking.grouped, table)]
         if many:
             return Measure(aggregate=Aggregate.COUNT, table=many[0])
-    return _summed(sketch, anchor, ranking.by, ranking) or Measure(aggregate=Aggregate.COUNT, table=counted)
+    return (
+        _summed_within(sketch, anchor, ranking)
+        or _summed(sketch, anchor, ranking.by, ranking)
+        or Measure(aggregate=Aggregate.COUNT, table=counted)
+    )
+
+
+def _summed_within(sketch: Sketch, anchor: int, ranking: Ranking) -> Measure | None:
+    """ "Which buyer pays the most": of all that each buyer pays, where the rows have a column of buyers."""
+    by, shown = ranking.by, [measure.column for _, measure in sketch.targets]
+    if by is None or by.column is None or by.aggregate is not None or by.column.table != anchor:
+        return None
+    own = {*labels(sketch.index, anchor, chinese=sketch.chinese), *key_columns(sketch.index, anchor)}
+    is_attribute = len(shown) == 1 and shown[0] is not None and shown[0].table == anchor and shown[0] not in own
+    is_done = sketch.op(ranking.place) in (Op.MOST, Op.FEWEST) and not sketch.chinese
+    if not (is_done and is_attribute and is_additive(sketch.index, anchor, by.column.column)):
+        return None
+    return Measure(by.column, Aggregate.SUM)
 
 
 def _summed(sketch: Sketch, anchor: int, by: Measure | None, ranking: Ranking) -> Measure | None:

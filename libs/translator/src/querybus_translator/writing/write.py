@@ -175,7 +175,9 @@ class _Writer:
             select = select.having(self._condition(comparison, names, plan))
         for ordering in form.order:
             column = ordering.by.column if ordering.by.aggregate is None else None
-            if column is not None and column.part is Unit.WEEKDAY:
+            if ordering.by.until is not None and ordering.by.aggregate is None:
+                by = self._measure(ordering.by, names, plan)
+            elif column is not None and column.part is Unit.WEEKDAY:
                 # Monday before Friday, which their names are not; a group has one of them.
                 by = exp.Min(this=names.weekday(column)[0])
             elif column is not None:
@@ -233,6 +235,9 @@ class _Writer:
         return exp.alias_(made, part.name.lower(), quoted=True) if part in _CALLED else made
 
     def _measure(self, measure: Measure, names: _Names, plan: _Plan) -> exp.Expr:
+        if measure.aggregate is None and measure.column is not None and measure.until is not None:
+            ends = names.column(measure.column), names.column(measure.until)
+            return days_between(*ends, self._index.catalog.dialect)
         if measure.aggregate is None:
             if measure.column is None:
                 raise _Unjoinable

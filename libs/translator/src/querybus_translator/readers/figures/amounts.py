@@ -69,7 +69,7 @@ def price_of_rows(sketch: Sketch, place: int) -> ColumnRef | None:
 
 def figure_of_rows(sketch: Sketch, place: int) -> Measure:
     """ "Orders by channel", "expenses by category": how many rows, and of rows that are money how much."""
-    amount = amount_of_rows(sketch, place)
+    amount = amount_of_rows(sketch, place) or _quantity_of_rows(sketch, place)
     return (
         Measure(aggregate=Aggregate.COUNT, table=sketch.table(place))
         if amount is None
@@ -80,6 +80,20 @@ def figure_of_rows(sketch: Sketch, place: int) -> Measure:
 MONEY_ROWS = frozenset({"payment", "expense", "donation", "refund", "deposit", "withdrawal", "fine", "fee"})
 """Rows that are money themselves: one thinks of how much, and not of how many."""
 MONEY_ROWS_ZH = ("费", "费用", "支出", "付款", "捐款", "退款", "还款", "罚款", "罚金", "定金", "押金")
+
+
+def _quantity_of_rows(sketch: Sketch, place: int) -> ColumnRef | None:
+    """ "Harvest by crop": how much it was, and not how many harvests, where each row says how much in a unit."""
+    word = sketch.nodes[place].text.lower()
+    if sketch.chinese or base_form(word) != word or word.endswith("s"):
+        return None
+    amount = one_amount(sketch, place + 1)
+    return amount if amount is not None and not _MASSES.isdisjoint(sketch.words_of(amount)) else None
+
+
+_MASSES = frozenset(
+    {"ton", "tonne", "kg", "kilogram", "weight", "volume", "litre", "liter", "quantity", "kwh", "hectolitre"}
+)
 SUMS_OF_MONEY = frozenset({"revenue", "turnover", "income", "earnings", "profit", "spending", "payroll"})
 _SUMMED_ROWS = MONEY_ROWS | {"sale", "sales", "purchase", "transfer"}
 

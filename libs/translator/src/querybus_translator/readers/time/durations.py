@@ -12,7 +12,29 @@ from querybus_translator.language.stems import base_form, stem
 from querybus_translator.writing.form import Aggregate, ColumnRef, Measure
 from querybus_translator.writing.sketch import TEMPORAL, Sketch
 
-_LENGTHS: Final = frozenset({"day", "days", "how long", "time", "天", "天数", "多久", "多长时间", "时间"})
+_LASTING: Final = frozenset({"last", "lasts", "take", "takes"})
+_BEGINS: Final = frozenset(
+    {"start", "started", "begin", "begun", "from", "opened", "checkin", "arrival", "admitted", "开始日期", "入住日期"}
+)
+_ENDS: Final = frozenset(
+    {
+        "end",
+        "ended",
+        "finish",
+        "finished",
+        "until",
+        "to",
+        "closed",
+        "checkout",
+        "departure",
+        "discharged",
+        "结束日期",
+        "退房日期",
+    }
+)
+_LENGTHS: Final = frozenset(
+    {"length", "duration", "day", "days", "how long", "time", "天", "天数", "多久", "多长时间", "时间"}
+)
 _DATES: Final = frozenset({"date", "dates", "day", "time", "日期", "时间"})
 _JOINTS: Final = frozenset({"to", "until", "till", "and", "到", "至"})
 _FIGURES: Final = {
@@ -48,6 +70,28 @@ def read_durations(sketch: Sketch) -> None:
         sketch.targets.append((place, Measure(begin, figure, until=end)))
         return
     _until_done(sketch, lengths, figures[0])
+    if not sketch.targets:
+        _of_rows(sketch, lengths, figures[0])
+
+
+def _of_rows(sketch: Sketch, lengths: list[int], figure: int) -> None:
+    """ "Average booking length", "how long do bookings last on average": from the day on which rows begin to that on which they end."""
+    tables = {table for place in range(len(sketch.nodes)) if (table := sketch.table(place)) is not None}
+    pair = begin_and_end(sketch, next(iter(tables))) if len(tables) == 1 else None
+    if pair is None or len(lengths) != 1 or any(sketch.column(place) is not None for place in lengths):
+        return
+    sketch.take(figure, *lengths)
+    sketch.take(*(place for place, node in enumerate(sketch.nodes) if node.text.lower() in _LASTING))
+    made = _FIGURES[sketch.nodes[figure].op or Op.AVERAGE]
+    sketch.targets.append((lengths[0], Measure(pair[0], made, until=pair[1])))
+
+
+def begin_and_end(sketch: Sketch, table: int) -> tuple[ColumnRef, ColumnRef] | None:
+    """Return the days on which each row of a table begins and ends, where it has just such two."""
+    days = [day for day in sketch.time_columns(table) if sketch.kind(day) in TEMPORAL and not sketch.is_birthday(day)]
+    ends = [day for day in days if not _ENDS.isdisjoint(sketch.words_of(day))]
+    begins = [day for day in days if not _BEGINS.isdisjoint(sketch.words_of(day))]
+    return (begins[0], ends[0]) if len(begins) == len(ends) == 1 and begins != ends else None
 
 
 def _until_done(sketch: Sketch, lengths: list[int], figure: int) -> None:

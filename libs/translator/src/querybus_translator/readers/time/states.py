@@ -36,20 +36,12 @@ _BEGUN: Final = frozenset(
 )
 _ENDED: Final = frozenset(
     {
-        "end",
-        "finish",
-        "finished",
-        "until",
-        "close",
-        "closed",
-        "expiry",
-        "expire",
-        "expired",
-        "completed",
-        "left",
-        "leave",
+        "end", "ended", "finish", "finished", "until", "close", "closed", "expiry", "expire", "expired", "completed", "left",
+        "leave", "retired", "returned", "return", "resolved", "discharged", "cancelled", "terminated", "departed", "withdrawn",
+        "sold", "stopped", "resigned", "checkout", "settled", "结束日期", "离职日期", "归还日期", "关闭日期", "完成日期",
     }
-)
+)  # fmt: skip
+
 
 State = Callable[[Sketch, int, bool], Condition | None]
 """Gives the condition of a state from a table's days; the last says whether a verb of what was done stands before."""
@@ -72,7 +64,8 @@ def read_states(sketch: Sketch) -> None:
             if len(found) == 1:
                 sketch.take(place, place + 1 if said == words != text else None)
                 _take_deed(sketch, place, found[0])
-                sketch.conditions.append(Placed(place, found[0]))
+                if all(placed.condition != found[0] for placed in sketch.conditions):
+                    sketch.conditions.append(Placed(place, found[0]))
 
     _take_new(sketch)
 
@@ -86,9 +79,9 @@ def _says_how(sketch: Sketch, place: int) -> bool:
         and sketch.kind(ColumnRef(link.table, link.column)) in TEMPORAL
         and link.score < _NAMED_MIN
         for link in node.candidates
-    )
+    ) or all(link.score < _FAINT_MAX for link in node.candidates)
     is_said = before in _COPULAS or sketch.table(place + 1 if place + 1 < len(sketch.nodes) else None) is not None
-    return bool(node.candidates) and are_days and is_said and node.text.lower() == "open"
+    return bool(node.candidates) and are_days and is_said and node.text.lower() in ("open", "active")
 
 
 def _take_new(sketch: Sketch) -> None:
@@ -110,6 +103,7 @@ def _take_new(sketch: Sketch) -> None:
 
 _NEW: Final = frozenset({"new", "新增", "新增的", "新", "新的", "新注册", "新加入"})
 _NAMED_MIN: Final = 0.9
+_FAINT_MAX: Final = 0.75
 _COPULAS: Final = frozenset({"is", "are", "was", "were", "be", "still", "currently"})
 
 
@@ -160,6 +154,9 @@ def _open(sketch: Sketch, table: int, _: bool) -> Condition | None:
     """Rows whose last day has not come: the only one that may be empty, beside one that is never."""
     days = _days(sketch, table)
     empty = [day for day in days if sketch.can_be_empty(day) and not _is_called(sketch, day, _BEGUN)]
+    # Where several days may be empty it is the one that ends.
+    ends = [day for day in empty if _is_called(sketch, day, _ENDED)]
+    empty = ends if len(ends) == 1 else empty
     has_begin = any(not sketch.can_be_empty(day) for day in days)
     if len(empty) == 1 and has_begin:
         return Comparison(Measure(empty[0]), Operator.IS_NULL)
@@ -177,6 +174,13 @@ def _open(sketch: Sketch, table: int, _: bool) -> Condition | None:
     )
 
 
+def _going_on(sketch: Sketch, table: int, _: bool) -> Condition | None:
+    """现在有多少工人, where the word says little elsewhere: as `_open`, where a day is called after an end."""
+    going_on = _open(sketch, table, False)
+    named = going_on.left.column if isinstance(going_on, Comparison) else None
+    return None if named is not None and not _is_called(sketch, named, _ENDED) else going_on
+
+
 def _ended(sketch: Sketch, table: int, _: bool) -> Condition | None:
     """Rows whose last day has come, where those that go on have none."""
     going_on = _open(sketch, table, False)
@@ -192,6 +196,9 @@ _STATES: Final[dict[str, State]] = {
     "upcoming": _upcoming,
     "forthcoming": _upcoming,
     "currently": _open,
+    "current": _open,
+    "现在": _going_on,
+    "目前": _going_on,
     "active": _open,
     "ongoing": _open,
     "open": _open,
@@ -201,7 +208,7 @@ _STATES: Final[dict[str, State]] = {
 }
 
 
-_STOPS: Final = frozenset({"currently", "on time", "running now"})
+_STOPS: Final = frozenset({"currently", "on time", "running now", "现在", "目前"})
 """Words that say nothing elsewhere."""
 
 
