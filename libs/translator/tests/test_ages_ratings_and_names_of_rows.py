@@ -14,17 +14,17 @@ TODAY = date(2026, 11, 26)
 
 FESTIVAL_ROWS = """
 CREATE TABLE venue (venue_id INTEGER, venue_name TEXT, capacity INTEGER, district TEXT);
-CREATE TABLE film (film_id INTEGER, title TEXT, genre TEXT, runtime_min INTEGER, release_year INTEGER, age_rating INTEGER);
+CREATE TABLE film (film_id INTEGER, title TEXT, director TEXT, genre TEXT, runtime_min INTEGER, release_year INTEGER, age_rating INTEGER);
 CREATE TABLE screening (screening_id INTEGER, film_id INTEGER, venue_id INTEGER, starts_at DATETIME, sold_out BOOLEAN);
 CREATE TABLE visitor (visitor_id INTEGER, visitor_name TEXT, birth_year INTEGER);
-CREATE TABLE ticket (ticket_id INTEGER, screening_id INTEGER, visitor_id INTEGER, bought_at DATETIME);
+CREATE TABLE ticket (ticket_id INTEGER, screening_id INTEGER, visitor_id INTEGER, bought_at DATETIME, price_paid REAL);
 CREATE TABLE rating (rating_id INTEGER, film_id INTEGER, points INTEGER);
 CREATE TABLE award (award_id INTEGER, film_id INTEGER, prize_money REAL);
 INSERT INTO venue VALUES (1, 'Astor', 400, 'Old Town'), (2, 'Lumen', 200, 'Old Town'), (3, 'Open', 900, 'Park');
-INSERT INTO film VALUES (1, 'Salt', 'drama', 150, 2019, 12), (2, 'Dust', 'comedy', 80, 2026, 16), (3, 'Echo', 'drama', 125, 2020, 6);
+INSERT INTO film VALUES (1, 'Salt', 'Mia Sand', 'drama', 150, 2019, 12), (2, 'Dust', 'Leo Brandt', 'comedy', 80, 2026, 16), (3, 'Echo', 'Leo Brandt', 'drama', 125, 2020, 6);
 INSERT INTO screening VALUES (1, 1, 1, '2026-11-26 20:00:00', 1), (2, 2, 2, '2026-11-27 20:00:00', 0);
 INSERT INTO visitor VALUES (1, 'Ada Hall', 1986), (2, 'Bo Jung', 1996);
-INSERT INTO ticket VALUES (1, 1, 1, '2026-11-01 10:00:00'), (2, 2, 1, '2026-11-02 10:00:00'), (3, 2, 2, '2026-11-03 10:00:00');
+INSERT INTO ticket VALUES (1, 1, 1, '2026-11-01 10:00:00', 5), (2, 2, 1, '2026-11-02 10:00:00', 6), (3, 2, 2, '2026-11-03 10:00:00', 30);
 INSERT INTO rating VALUES (1, 1, 4), (2, 1, 10), (3, 2, 8), (4, 3, 3);
 INSERT INTO award VALUES (1, 1, 500), (2, 1, 300), (3, 2, 700);
 """
@@ -53,9 +53,54 @@ INSURER = catalog_of(
 )
 
 
+FARMS_ROWS = """
+CREATE TABLE farms (farm_id INTEGER, farm_name TEXT, owner TEXT);
+CREATE TABLE crops (crop_id INTEGER, crop_name TEXT);
+CREATE TABLE fields (field_id INTEGER, farm_id INTEGER, irrigated BOOLEAN);
+CREATE TABLE harvests (harvest_id INTEGER, field_id INTEGER, crop_id INTEGER, harvested_on DATE, tons REAL);
+CREATE TABLE machines (machine_id INTEGER, kind TEXT, bought_on DATE, purchase_price REAL, retired_on DATE);
+CREATE TABLE bookings (booking_id INTEGER, machine_id INTEGER, farm_id INTEGER, start_date DATE, end_date DATE);
+CREATE TABLE workers (worker_id INTEGER, full_name TEXT, farm_id INTEGER, position TEXT, started DATE, ended DATE);
+CREATE TABLE deliveries (delivery_id INTEGER, farm_id INTEGER, delivered_on DATE, tons REAL, paid_amount REAL, buyer TEXT);
+INSERT INTO farms VALUES (1, 'Hill', 'Meg Dunn'), (2, 'Brook', 'Tom Hale');
+INSERT INTO crops VALUES (1, 'Wheat'), (2, 'Apple');
+INSERT INTO fields VALUES (1, 1, 1), (2, 1, 0), (3, 2, 1), (4, 1, 1);
+INSERT INTO harvests VALUES (1, 1, 1, '2026-07-01', 5), (2, 2, 1, '2026-08-01', 6), (3, 3, 2, '2026-08-02', 9), (4, 3, 2, '2025-08-02', 50);
+INSERT INTO machines VALUES (1, 'tractor', '2015-01-01', 100, NULL), (2, 'tractor', '2012-01-01', 50, '2025-12-31'), (3, 'baler', '2020-01-01', 30, NULL);
+INSERT INTO bookings VALUES (1, 1, 1, '2026-11-20', '2026-11-30'), (2, 3, 2, '2026-01-01', '2026-01-03');
+INSERT INTO workers VALUES (1, 'Ada Hall', 1, 'picker', '2016-01-01', NULL), (2, 'Bo Jung', 1, 'driver', '2017-01-01', '2020-01-01'), (3, 'Cy Kerr', 2, 'picker', '2018-01-01', NULL);
+INSERT INTO deliveries VALUES (1, 1, '2026-10-01', 3, 30, 'MillCo'), (2, 1, '2026-10-05', 4, 35, 'MillCo'), (3, 2, '2026-11-05', 5, 50, 'Export');
+"""
+FARMS = catalog_of(
+    FARMS_ROWS,
+    {
+        "farm_name": ("Hill", "Brook"),
+        "crop_name": ("Wheat", "Apple"),
+        "kind": ("tractor", "baler"),
+        "position": ("picker", "driver"),
+        "buyer": ("MillCo", "Export"),
+    },
+    nullable=frozenset({"retired_on", "ended"}),
+)
+
+
 @pytest.mark.parametrize(
     ("catalog", "script", "question", "rows"),
     [
+        (FARMS, FARMS_ROWS, "Retired machines", [(2, "2012-01-01", 50.0, "tractor")]),
+        (FARMS, FARMS_ROWS, "How many machines are in use?", [(2,)]),
+        (FARMS, FARMS_ROWS, "Total value of machines", [(180.0,)]),
+        (FARMS, FARMS_ROWS, "Oldest machine", [(2, "2012-01-01", 50.0, "tractor")]),
+        (FARMS, FARMS_ROWS, "How many workers are employed right now?", [(2,)]),
+        (FARMS, FARMS_ROWS, "现在有多少工人？", [(2,)]),
+        (FARMS, FARMS_ROWS, "Harvest by crop", [("Wheat", 11.0), ("Apple", 59.0)]),
+        (FARMS, FARMS_ROWS, "Harvests by crop", [("Wheat", 2), ("Apple", 2)]),
+        (FARMS, FARMS_ROWS, "Which crop had the biggest harvest in 2026?", [("Wheat",)]),
+        (FARMS, FARMS_ROWS, "Tons delivered per month", [("2026-10", 7.0), ("2026-11", 5.0)]),
+        (FARMS, FARMS_ROWS, "Current bookings", [(1, "2026-11-20")]),
+        (FARMS, FARMS_ROWS, "Longest booking", [(1, "2026-11-20")]),
+        (FARMS, FARMS_ROWS, "Average booking length", [(6.0,)]),
+        (FARMS, FARMS_ROWS, "Who owns Hill?", [("Meg Dunn",)]),
         (FESTIVAL, FESTIVAL_ROWS, "Longest film", [("Salt",)]),
         (FESTIVAL, FESTIVAL_ROWS, "Shortest drama", [("Echo",)]),
         (FESTIVAL, FESTIVAL_ROWS, "Films longer than two hours", [("Salt",), ("Echo",)]),
@@ -67,6 +112,8 @@ INSURER = catalog_of(
         (FESTIVAL, FESTIVAL_ROWS, "Which film won the most prize money?", [("Salt",)]),
         (FESTIVAL, FESTIVAL_ROWS, "Capacity by district", [("Old Town", 600), ("Park", 900)]),
         (FESTIVAL, FESTIVAL_ROWS, "Who bought the most tickets?", [("Ada Hall",)]),
+        (FESTIVAL, FESTIVAL_ROWS, "Who spent the most on tickets?", [("Bo Jung",)]),
+        (FESTIVAL, FESTIVAL_ROWS, "Who directed Salt?", [("Mia Sand",)]),
         (FESTIVAL, FESTIVAL_ROWS, "Average age of visitors", [(35.0,)]),
         (FESTIVAL, FESTIVAL_ROWS, "观众的平均年龄", [(35.0,)]),
         (INSURER, INSURER_ROWS, "Oldest customer", [("Eva", "Ek")]),

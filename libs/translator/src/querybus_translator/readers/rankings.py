@@ -12,7 +12,7 @@ from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.stems import base_form
 from querybus_translator.readers.deeds import rows_of_deed
 from querybus_translator.readers.figures.amounts import one_amount
-from querybus_translator.readers.figures.payments import amount_of_verb, only_meant
+from querybus_translator.readers.figures.payments import amount_of_verb, money_on, only_meant
 from querybus_translator.readers.kinds import rows_of_kind
 from querybus_translator.readers.superlatives import (
     EXACT_MIN,
@@ -214,13 +214,10 @@ def _most(sketch: Sketch, place: int) -> None:
         sketch.take(place)
         sketch.rankings.append(Ranking(place, by, descending, count))
         return
-    verb = place - 1 if place else None
-    costing = sketch.column(verb) if sketch.is_free(verb) else None
     between = {node.text.lower() for node in sketch.nodes[place + 1 : following]}
-    if costing is not None and not sketch.chinese and sketch.is_numeric(costing) and between & {"in", "on", "for"}:
-        # "Which truck cost the most in repairs".
-        sketch.take(place, verb, following if sketch.table(following) == costing.table else None)
-        sketch.rankings.append(Ranking(place, Measure(costing), descending, count))
+    money = money_on(sketch, place, following) if not sketch.chinese and between & {"in", "on", "for"} else None
+    if money is not None:
+        sketch.rankings.append(Ranking(place, money, descending, count))
         return
     if sketch.chinese and (sketch.column(following) is None or not sketch.is_numeric(sketch.column(following))):
         previous = sketch.before(place, over=(Op.COUNT,))

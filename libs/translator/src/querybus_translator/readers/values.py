@@ -157,9 +157,10 @@ def _read_person(sketch: Sketch, place: int) -> None:
         ColumnRef(table, column): min((graph.distance(other, table) for other in near), default=0)
         for table, column in sketch.index.names_of_persons
     }
-    own = sketch.table(place - 2) if place > 1 and sketch.nodes[place - 1].text.lower() == "of" else None
+    before = sketch.nodes[place - 1].text.lower() if place > 1 else ""
+    own = sketch.table(place - 2) if before in _OTHERS else None
     if own is not None and len({column.table for column in distances} - {own}) == 1:
-        # "The oldest patient of Karim Haddad" is not called so.
+        # "The oldest patient of Karim Haddad" is not called so, nor are the customers whom somebody has.
         distances = {column: distance for column, distance in distances.items() if column.table != own}
     least = min(distances.values(), default=float("inf"))
     found = [column for column, distance in distances.items() if distance == least]
@@ -183,6 +184,7 @@ def _halves(sketch: Sketch, column: ColumnRef, text: str) -> tuple[tuple[ColumnR
     return tuple(zip(whole, (first, last), strict=True)) if whole else ()
 
 
+_OTHERS: Final = frozenset({"of", "does", "did", "do", "has", "have"})
 _WHERE: Final = frozenset({"at", "in", "from"})
 
 

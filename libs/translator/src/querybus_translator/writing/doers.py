@@ -37,7 +37,7 @@ def _counts(sketch: Sketch, ranking: Ranking, anchor: int) -> bool:
 def _adds_up(sketch: Sketch, by: Measure | None, anchor: int) -> bool:
     if by is None or by.column is None or by.aggregate not in (None, Aggregate.SUM) or by.column.table != anchor:
         return False
-    return is_additive(sketch.index, anchor, by.column.column)
+    return by.aggregate is not None or is_additive(sketch.index, anchor, by.column.column)
 
 
 def _denied(sketch: Sketch, place: int) -> ColumnRef | None:

@@ -123,22 +123,40 @@ def _amount_of_thing(sketch: Sketch, place: int) -> tuple[ColumnRef, ColumnRef |
     table = _thing_behind(sketch, place)
     if table is None or sketch.nodes[place].text.lower() not in _VERBS:
         return None
+    amounts = _amounts_of(sketch, table)
+    return (amounts[0], None) if len(amounts) == 1 else None
+
+
+def money_on(sketch: Sketch, place: int, following: int | None) -> Measure | None:
+    """ "Which truck cost the most in repairs", "who spent the most on tickets"; takes what it reads."""
+    verb = place - 1 if place else None
+    costing, table = sketch.column(verb) if sketch.is_free(verb) else None, sketch.table(following)
+    if costing is not None and sketch.is_numeric(costing):
+        sketch.take(place, verb, following if table == costing.table else None)
+        return Measure(costing)
+    if verb is None or table is None or sketch.nodes[verb].text.lower() not in _VERBS:
+        return None
+    amounts = _amounts_of(sketch, table)
+    if len(amounts) != 1:
+        return None
+    sketch.take(place, verb, following)
+    return Measure(amounts[0], Aggregate.SUM)
+
+
+def _amounts_of(sketch: Sketch, table: int) -> list[ColumnRef]:
+    """Return the amounts of a table's rows, else their prices where they have a day."""
     columns = [ColumnRef(table, number) for number in range(len(sketch.index.table(table).columns))]
     figures = [column for column in columns if sketch.is_numeric(column) and not sketch.is_key(column)]
     amounts = [column for column in figures if is_money(sketch.index, table, column.column)]
     if not amounts and sketch.time_columns(table):
-        amounts = [column for column in figures if _ends_in(sketch, column, _PRICES)]
-    return (amounts[0], None) if len(amounts) == 1 else None
+        amounts = [column for column in figures if not sketch.words_of(column).isdisjoint(_PRICES)]
+    return amounts
 
 
 def _thing_behind(sketch: Sketch, place: int) -> int | None:
     """Return the table that stands behind "on" or "for", right behind a place."""
     is_for = place + 2 < len(sketch.nodes) and sketch.nodes[place + 1].text.lower() in _FOR
     return sketch.table(place + 2) if is_for else None
-
-
-def _ends_in(sketch: Sketch, column: ColumnRef, words: frozenset[str]) -> bool:
-    return any(name[-1] in words for name in sketch.index.entry_of_column(column.table, column.column).names if name)
 
 
 _OURS: Final = frozenset({"we", "i", "us", "our"})
