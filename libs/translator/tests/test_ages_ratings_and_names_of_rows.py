@@ -83,6 +83,14 @@ FARMS = catalog_of(
     nullable=frozenset({"retired_on", "ended"}),
 )
 
+CHARITY_ROWS = """
+CREATE TABLE donors (donor_id INTEGER, display_name TEXT);
+CREATE TABLE donations (donation_id INTEGER, donor_id INTEGER, received_on DATE, amount REAL);
+INSERT INTO donors VALUES (1, 'Ann'), (2, 'Bea'), (3, 'Ann');
+INSERT INTO donations VALUES (1, 1, '2025-03-01', 30), (2, 1, '2026-03-01', 31), (3, 2, '2026-04-01', 40), (4, 3, '2026-05-01', 35);
+"""
+CHARITY = catalog_of(CHARITY_ROWS, {})
+
 
 @pytest.mark.parametrize(
     ("catalog", "script", "question", "rows"),
@@ -101,6 +109,20 @@ FARMS = catalog_of(
         (FARMS, FARMS_ROWS, "Longest booking", [(1, "2026-11-20")]),
         (FARMS, FARMS_ROWS, "Average booking length", [(6.0,)]),
         (FARMS, FARMS_ROWS, "Who owns Hill?", [("Meg Dunn",)]),
+        (FARMS, FARMS_ROWS, "How many tons were harvested?", [(70.0,)]),
+        (FARMS, FARMS_ROWS, "Owner of each farm", [("Hill", "Meg Dunn"), ("Brook", "Tom Hale")]),
+        (FESTIVAL, FESTIVAL_ROWS, "Capacity by venue", [("Astor", 400), ("Lumen", 200), ("Open", 900)]),
+        (FESTIVAL, FESTIVAL_ROWS, "每个场馆的容量", [("Astor", 400), ("Lumen", 200), ("Open", 900)]),
+        (FESTIVAL, FESTIVAL_ROWS, "Runtime of each film", [("Salt", 150), ("Dust", 80), ("Echo", 125)]),
+        (FESTIVAL, FESTIVAL_ROWS, "Which films have an average rating above 6?", [("Salt",), ("Dust",)]),
+        (FESTIVAL, FESTIVAL_ROWS, "Films with an average rating of more than 7", [("Dust",)]),
+        (CHARITY, CHARITY_ROWS, "Donors who gave more than 50", [("Ann",)]),
+        (CHARITY, CHARITY_ROWS, "How many donors gave more than 30?", [(3,)]),
+        (CHARITY, CHARITY_ROWS, "Donors who gave less than 50 in 2026", [("Ann",), ("Bea",), ("Ann",)]),
+        (CHARITY, CHARITY_ROWS, "Donors with total donations over 50", [("Ann",)]),
+        (CHARITY, CHARITY_ROWS, "Donors with an average donation above 32", [("Bea",), ("Ann",)]),
+        (CHARITY, CHARITY_ROWS, "Donors who donated more than once", [("Ann",)]),
+        (CHARITY, CHARITY_ROWS, "Donors who donated at least twice", [("Ann",)]),
         (FESTIVAL, FESTIVAL_ROWS, "Longest film", [("Salt",)]),
         (FESTIVAL, FESTIVAL_ROWS, "Shortest drama", [("Echo",)]),
         (FESTIVAL, FESTIVAL_ROWS, "Films longer than two hours", [("Salt",), ("Echo",)]),

@@ -72,6 +72,8 @@ _RATING_OWNERS: Final = frozenset({"average", "mean", "overall", "user", "custom
 _POINTS: Final = frozenset({"point", "points", "value", "vote"})
 _SERVING: Final = re.compile(r"\blongest[- ](?:serving|standing|tenured)\b", re.IGNORECASE)
 _SUCCESS: Final = ("approved", "accepted", "successful", "succeeded", "passed", "won", "completed")
+_ONCE: Final = re.compile(r"\b(?P<bound>more than|at least|less than|exactly|only) once\b", re.IGNORECASE)
+_TWICE: Final = re.compile(r"\b(?P<bound>more than|at least|less than|exactly|only) twice\b", re.IGNORECASE)
 _RATE_ZH: Final = re.compile(r"(?P<run>[\u4e00-\u9fff]{2,})率")
 _TOTAL_ZH: Final = re.compile(r"(?P<run>[\u4e00-\u9fff]{2,})总额")
 _DONE_ZH: Final = re.compile(r"已(?P<deed>[\u4e00-\u9fff]{2})")
@@ -369,6 +371,8 @@ _PLAIN: Final = (
     (_TREND, " "),
     (_RIGHT_NOW, "currently"),
     (_SERVING, "earliest"),
+    (_ONCE, r"\g<bound> 1 times"),
+    (_TWICE, r"\g<bound> 2 times"),
 )
 """What other words say whatever the catalog has."""
 _BY_CATALOG: Final = (

@@ -26,7 +26,8 @@ from querybus_translator.language.lexicon import ADJECTIVES, Op, lexicon
 from querybus_translator.language.stems import base_form
 from querybus_translator.language.time.periods import years_before
 from querybus_translator.readers.deeds import rows_of_deed
-from querybus_translator.readers.figures.amounts import one_amount
+from querybus_translator.readers.figures.amounts import amount_of_rows, one_amount
+from querybus_translator.readers.figures.payments import amount_of_verb, only_meant
 from querybus_translator.readers.figures.stocks import says_least, stock_beside
 from querybus_translator.readers.figures.units import column_of_unit, read_units
 from querybus_translator.readers.patterns import read_patterns, read_patterns_behind
@@ -151,6 +152,53 @@ def _comparison(sketch: Sketch, place: int) -> None:
             add_condition(sketch, place, Measure(one), OPERATORS[op], other)
 
 
+def _only_figure(sketch: Sketch, place: int) -> ColumnRef | None:
+    table = sketch.table(place)
+    columns = (
+        () if table is None else [ColumnRef(table, item) for item in range(len(sketch.index.table(table).columns))]
+    )
+    figures = [column for column in columns if sketch.is_numeric(column) and not sketch.is_key(column)]
+    return figures[0] if len(figures) == 1 else None
+
+
+def _in_money(sketch: Sketch, place: int, figure: int, operator: Operator) -> bool:
+    """ "Who paid more than 500", "donors who gave over 1000 in 2026": what each of them did so comes to is compared."""
+    number, verb = sketch.nodes[figure].number, place - 1
+    if sketch.chinese or number is None or sketch.op(place) not in _MORE_OR_LESS:
+        return False
+    behind = sketch.after(figure)
+    is_regular = verb >= 0 and sketch.nodes[verb].text.lower() in _REGULAR
+    if is_regular or sketch.op(behind) is Op.TIMES or (behind == figure + 1 and sketch.pick(behind) is not None):
+        # "Members who pay less than 25" a month, "donated more than three times", "paid more than 3 invoices".
+        return False
+    found = amount_of_verb(sketch, verb) if verb >= 0 and not sketch.taken[verb] else None
+    if found is None or not _has_group(sketch, found[0], verb):
+        return False
+    sketch.take(place, figure, verb, *sketch.free_places(Op.IN_ALL))
+    take_units(sketch, figure)
+    only_meant(sketch, verb, *found)
+    sketch.having.append((place, Comparison(Measure(found[0], Aggregate.SUM), operator, Literal(number))))
+    return True
+
+
+_REGULAR = frozenset({"pay", "pays"})
+_MORE_OR_LESS = frozenset({Op.GREATER, Op.AT_LEAST, Op.LESS, Op.AT_MOST})
+
+
+def _aggregated(sketch: Sketch, left: int | None, column: ColumnRef | None) -> Measure | None:
+    """ "With an average salary above 9000", "with total donations over 1000": the figure of each group that is compared."""
+    aggregate = _AGGREGATED.get(sketch.op(sketch.before(left)) or Op.AND)
+    if aggregate is None or left is None or not sketch.is_free(left):
+        return None
+    if column is None and sketch.table(left) is not None:
+        column = amount_of_rows(sketch, left)
+        if column is None and aggregate is Aggregate.AVERAGE:
+            column = one_amount(sketch, left + 1) or _only_figure(sketch, left)
+    if column is None or not sketch.is_numeric(column) or not _has_group(sketch, column, left):
+        return None
+    return Measure(column, aggregate)
+
+
 def _is_figure_of(sketch: Sketch, column: int | None, figure: int | None) -> bool:
     ref = sketch.column(column)
     if ref is None or figure is None or sketch.number(figure) is None:
@@ -170,12 +218,13 @@ def _figure(sketch: Sketch, place: int, figure: int, left: int | None, right: in
     if sketch.op(left) is Op.COUNT and sketch.is_free(left) and left is not None:
         _of_a_count(sketch, (place, figure, left), operator, number)
         return
-    aggregate = _AGGREGATED.get(sketch.op(sketch.before(left)) or Op.AND)
-    if before is not None and aggregate is not None and sketch.is_numeric(before) and _has_group(sketch, before, left):
-        # "With an average salary above 9000" compares the figure of each group.
+    if _in_money(sketch, place, figure, operator):
+        return
+    aggregated = _aggregated(sketch, left, before)
+    if aggregated is not None:
         sketch.take(place, figure, left, sketch.before(left))
         take_units(sketch, figure)
-        sketch.having.append((place, Comparison(Measure(before, aggregate), operator, Literal(number))))
+        sketch.having.append((place, Comparison(aggregated, operator, Literal(number))))
         return
     if before is not None and sketch.op(right) is Op.TIMES and is_temporal(sketch, before):
         # "Who have borrowed more than ten times": so many of what the verb was done in.
@@ -244,6 +293,14 @@ def _of_what_is_behind(sketch: Sketch, place: int, figure: int, right: int | Non
         count_rows(sketch, place, table, operator, number)
         return
     if behind is not None and sketch.is_numeric(behind) and not (sketch.is_key(behind)):
+        aggregate = _AGGREGATED.get(sketch.op(sketch.before(place)) or Op.AND)
+        in_all = sketch.free_places(Op.IN_ALL)
+        if (aggregate is not None or in_all) and _has_group(sketch, behind, right):
+            # "With a total of more than 20 hours", "more than 20 hours in total".
+            sketch.take(place, figure, right, sketch.before(place) if aggregate is not None else None, *in_all)
+            aggregate = aggregate or Aggregate.SUM
+            sketch.having.append((place, Comparison(Measure(behind, aggregate), operator, Literal(number))))
+            return
         sketch.take(place, figure, right)
         add_condition(sketch, place, Measure(behind), operator, Literal(number))
         return
@@ -255,6 +312,9 @@ def _of_what_is_behind(sketch: Sketch, place: int, figure: int, right: int | Non
     if sketch.op(right) is Op.TIMES:
         sketch.take(place, figure, right)
         rows = rows_of_deed(sketch, place - 1)
+        if rows is None and len(sketch.mentioned_tables()) > 1:
+            # "Donors who donated more than three times".
+            rows = sketch.table(place - 1)
         if rows is not None:
             count_rows(sketch, place, rows, operator, number)
             return

@@ -66,6 +66,8 @@ def read_groups(sketch: Sketch) -> None:
     for place in sketch.free_places(Op.BY):
         sketch.take(place)
         _ranked_by_count(sketch, place)
+        if not sketch.orderings and not sketch.rankings and not sketch.groups:
+            _shown_beside(sketch, place, sketch.after(place))
         if all(node.kind is NodeKind.STOP or node.op is Op.AND for node in sketch.nodes[:place]) and not sketch.context:
             # "By city", 按城市呢: a change to something that is not at hand, and no question of its own.
             sketch.doubts += 1.0
@@ -305,16 +307,22 @@ def _adds_up(sketch: Sketch, place: int) -> bool:
 
 
 def _shown_beside(sketch: Sketch, place: int, named: int | None) -> None:
-    """ "Monthly fee per plan", where each plan has one: beside the figure stands whose it is."""
-    table, figure = sketch.table(named), sketch.column(_spoken_before(sketch, place))
-    if sketch.nodes[place].text.lower() != "per":
-        return
-    if figure is not None and figure.table == table:
+    """ "Monthly fee per plan", "capacity by venue", where each has one: beside the figure stands whose it is."""
+    table = sketch.table(named)
+    figure = sketch.column(sketch.after(named) if sketch.chinese else _spoken_before(sketch, place))
+    word = sketch.nodes[place].text.lower()
+    is_bare = (sketch.chinese or word in _BESIDE) and not any(node.op in _ASKING for node in sketch.nodes)
+    is_beside = word == "per" or (is_bare and (word != "by" or sketch.is_numeric(figure)))
+    if figure is not None and figure.table == table and is_beside:
         shown = labels(sketch.index, figure.table, chinese=sketch.chinese)
         sketch.targets += [(-1, Measure(label)) for label in shown if label != figure]
-    else:
+    elif word == "per":
         # Whatever is meant, it is something of each.
         sketch.doubts += 1.0
+
+
+_BESIDE = frozenset({"by", "for each", "for every", "of each", "of every", "each", "every"})
+_ASKING = frozenset({Op.SHOW, Op.SUM, Op.COUNT, Op.AVERAGE, Op.MAXIMUM, Op.MINIMUM})
 
 
 def _is_averaged(sketch: Sketch, place: int, figure: int, by: ColumnRef | None) -> bool:

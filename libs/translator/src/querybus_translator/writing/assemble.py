@@ -156,8 +156,8 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
     plain = [target for target in targets if target.aggregate is None and target.column is not None]
     sketch.doubts += 1.0 if figures and not plain and not group and wants_lines(sketch, order) else 0.0
     if (figures or counts_rows) and plain and not group:
-        ranked = {ordering.by.home for ordering in order if ordering.by.home is not None}
-        group = _implied_group(sketch, anchor, plain, ranked, grows=bool(counts_rows))
+        measured = [*(ordering.by for ordering in order), *(comparison.left for comparison in having)]
+        group = _implied_group(sketch, anchor, plain, measured, grows=bool(counts_rows))
     elif group:
         group += [item.column for item in plain if item.column is not None and item.column not in group]
     order = order_of_groups(sketch, order, group, figures)
@@ -359,12 +359,12 @@ def _group_of(sketch: Sketch, group: ColumnRef | int, *, has_columns: bool) -> t
 
 
 def _implied_group(
-    sketch: Sketch, anchor: int, plain: list[Measure], ranked: set[int], *, grows: bool
+    sketch: Sketch, anchor: int, plain: list[Measure], measured: list[Measure], *, grows: bool
 ) -> list[ColumnRef]:
     columns = [item.column for item in plain if item.column is not None]
     tables = {column.table for column in columns}
     key = key_columns(sketch.index, columns[0].table)
-    others = (ranked | set(sketch.mentioned_tables())) - tables
+    others = {*sketch.mentioned_tables(), *(item.home for item in measured if item.home is not None)} - tables
     if len(tables) == 1 and (others or grows) and key and (columns[0].table == anchor) and others:
         return columns if _is_shared(sketch, anchor, columns) else [*key, *columns]
     return columns

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op
+from querybus_translator.language.stems import base_form
 from querybus_translator.language.units import unit_of_measure
 from querybus_translator.readers.figures.amounts import amount_of_rows, is_head
 from querybus_translator.readers.figures.shares import (
@@ -135,8 +136,9 @@ def _counted(sketch: Sketch, place: int, *, distinct: bool) -> Measure | None:
         return Measure(aggregate=Aggregate.COUNT, table=column.table)
     if sketch.is_numeric(column) and not distinct and not sketch.is_key(column):
         sketch.doubts += 0.0 if is_head(sketch, place, column) else 0.5
-        is_number = is_number_of(sketch.index, column.table, column.column) and not _is_beside_others(sketch, place)
-        return Measure(column, Aggregate.SUM if is_number or wants_total(sketch, place) else None)
+        is_number = is_number_of(sketch.index, column.table, column.column) or _are_units(sketch, place, column)
+        is_sum = (is_number and not _is_beside_others(sketch, place)) or wants_total(sketch, place)
+        return Measure(column, Aggregate.SUM if is_sum else None)
     if sketch.kind(column) in TEMPORAL and not distinct:
         # 2023年入职了多少人: people, and not the days on which they came.
         return Measure(column, Aggregate.COUNT)
@@ -144,6 +146,12 @@ def _counted(sketch: Sketch, place: int, *, distinct: bool) -> Measure | None:
         # "How many customers joined": the customers are counted, the column says when.
         return Measure(aggregate=Aggregate.COUNT, table=column.table)
     return Measure(column, Aggregate.COUNT, distinct=True)
+
+
+def _are_units(sketch: Sketch, place: int, column: ColumnRef) -> bool:
+    """ "How many hectares do we have": what is measured is asked for by its units."""
+    word = sketch.nodes[place].text.lower()
+    return not sketch.chinese and sketch.kind(column) is ColumnKind.NUMBER and base_form(word) != word
 
 
 def _is_beside_others(sketch: Sketch, place: int) -> bool:
