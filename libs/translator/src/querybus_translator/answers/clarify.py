@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from querybus.core.catalog import Language
+from querybus.text.words import singular
 from querybus_translator.answers.options import OPTIONS_MAX, display
 from querybus_translator.readers.reading import Reading
 from querybus_translator.schema.comparison import Candidate
@@ -109,7 +110,7 @@ def _rival_picks(readings: Sequence[Reading]) -> Iterator[tuple[int, list[Candid
 def _owned(said: str, owner: str, language: Language) -> tuple[str, ...]:
     if language == "zh":
         return (f"{owner}{said}", f"{owner}的{said}", f"{owner}所在{said}")
-    single = owner.removesuffix("s")
+    single = singular(owner)
     return (f"{single} {said}", f"{said} of {owner}", f"{said} of the {single}")
 
 

@@ -41,9 +41,18 @@ def read_groups(sketch: Sketch) -> None:
         if _by_time(sketch, place) or sketch.pick(named) is None or sketch.value(named) is not None:
             continue
         _group(sketch, place, named)
+        if sketch.op(sketch.after(named)) is Op.AND:
+            _by_time(sketch, sketch.after(named) or place)
     for place in sketch.free_places(Op.BY):
         has_figure = has_figure or _adds_up(sketch, place)
+        step = _step_behind(sketch, place)
         if has_figure and _by_time(sketch, place):
+            joint = None if step is None else sketch.after(step[0] - 1)
+            other = sketch.after(joint)
+            if sketch.op(joint) is Op.AND and sketch.pick(other) is not None and sketch.value(other) is None:
+                # "By month and cause".
+                sketch.take(joint)
+                _group(sketch, joint or place, other)
             continue
         named = sketch.after(place, over=(Op.DISTINCT,))
         if sketch.pick(named) is None or sketch.value(named) is not None or not sketch.is_free(named):
@@ -56,7 +65,7 @@ def read_groups(sketch: Sketch) -> None:
         ):
             _group(sketch, place, named)
             joint = sketch.after(named)
-            if sketch.op(joint) is Op.AND:
+            if sketch.op(joint) is Op.AND and not _by_time(sketch, joint or place):
                 other = sketch.after(joint)
                 if sketch.pick(other) is not None and sketch.value(other) is None and sketch.after(other) is None:
                     sketch.take(joint)
@@ -345,7 +354,14 @@ def _by_time(sketch: Sketch, place: int) -> bool:
     column = sketch.column(other - 1)
     if column is not None and sketch.kind(column) not in TEMPORAL:
         return False
-    columns = [column for table in sketch.tables_with_time(place) for column in sketch.time_columns(table)]
+    tables = sketch.tables_with_time(place)
+    if sketch.groups:
+        # "Reservations by restaurant and month": those of the reservations, of which each has many.
+        graph = sketch.index.graph
+        tables = sorted(
+            tables, key=lambda table: not all(graph.is_many(other, table) for other in tables if other != table)
+        )
+    columns = [column for table in tables for column in sketch.time_columns(table)]
     columns = [column for column in columns if _is_cut(sketch, column, unit)]
     if column is None and not columns:
         return False

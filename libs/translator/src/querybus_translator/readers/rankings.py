@@ -11,7 +11,7 @@ from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.stems import base_form
 from querybus_translator.readers.deeds import rows_of_deed
-from querybus_translator.readers.figures.amounts import one_amount
+from querybus_translator.readers.figures.amounts import amount_of_rows, one_amount
 from querybus_translator.readers.figures.payments import amount_of_verb, money_on, only_meant
 from querybus_translator.readers.kinds import rows_of_kind
 from querybus_translator.readers.superlatives import (
@@ -398,7 +398,9 @@ def _highest(sketch: Sketch, place: int) -> None:
     amount = (
         one_amount(sketch, following + 1) if following is not None and sketch.table(following) is not None else None
     )
-    is_high = sketch.nodes[place].text.lower().endswith(HEIGHTS)
+    is_high = sketch.nodes[place].text.lower().endswith(HEIGHTS) or (
+        amount is not None and following is not None and amount == amount_of_rows(sketch, following)
+    )
     if amount is not None and not sketch.chinese and (is_high or asks_which(sketch, place, amount.table)):
         # "Highest offer", "which crop had the biggest harvest": by the one amount that offers have.
         sketch.take(place)

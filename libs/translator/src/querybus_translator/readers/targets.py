@@ -21,6 +21,7 @@ from querybus_translator.readers.figures.amounts import (
     swallowed_totals,
 )
 from querybus_translator.readers.figures.counts import read_count
+from querybus_translator.readers.figures.payments import amount_of_verb
 from querybus_translator.readers.figures.shares import (
     holds,
     is_rate,
@@ -361,7 +362,8 @@ def _figure_elsewhere(sketch: Sketch, place: int, places: list[int], aggregates:
     following = sketch.after(places[-1])
     amount = None
     if following is not None and sketch.table(following) is not None:
-        amount = amount_of_rows(sketch, following) or price_of_rows(sketch, following)
+        said = amount_of_verb(sketch, following)
+        amount = amount_of_rows(sketch, following) or price_of_rows(sketch, following) or (said[0] if said else None)
         if amount is None and Aggregate.SUM not in aggregates:
             amount = one_amount(sketch, following + 1)
     if amount is not None and Aggregate.SUM not in aggregates and sketch.is_free(following):

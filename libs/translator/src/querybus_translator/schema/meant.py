@@ -84,8 +84,12 @@ def links_meant(
         # "Opened a ticket" is done, and no name of a column.
         candidates = [link for link in candidates if link.column is None]
     candidates = _of_counts(candidates, tokens, start, end, index)
-    if end - start == 1 and start and tokens[start - 1].norm in _TIME_LEADS and unit_of(token.norm) is not None:
-        # "By month" cuts time, unless a column is called exactly so.
+    is_led = start > 0 and (
+        tokens[start - 1].norm in _TIME_LEADS
+        or (start > 2 and tokens[start - 1].norm == "and" and tokens[start - 3].norm in _TIME_LEADS)
+    )
+    if end - start == 1 and is_led and unit_of(token.norm) is not None:
+        # "By month", "by cause and year" cut time, unless a column is called exactly so.
         candidates = [candidate for candidate in candidates if candidate.score >= LIGHT_SCORE_MIN]
     if (
         end - start == 1

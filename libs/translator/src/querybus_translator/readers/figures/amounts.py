@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from querybus.core.catalog import ColumnKind
+from querybus.text.readable_name import spoken_name
 from querybus_translator.language.lexicon import Op
 from querybus_translator.language.stems import base_form
 from querybus_translator.schema.additive import is_additive
@@ -48,7 +49,11 @@ _MONEY_WORDS = _MAIN_AMOUNTS | {"tip", "tax", "fee", "discount", "refund", "vat"
 def amount_of_rows(sketch: Sketch, place: int) -> ColumnRef | None:
     """ "Total payments": the one amount of rows that are money. None for other rows, or where there is a choice."""
     words = sketch.nodes[place].text.lower().split()
+    table = sketch.table(place)
+    # The premiums of a table of premium payments are payments.
+    head = "" if table is None else base_form(spoken_name(sketch.index.table(table).name).split()[-1].lower())
     is_summed = bool(words) and (base_form(words[-1]) in _SUMMED_ROWS or words[-1].endswith(MONEY_ROWS_ZH))
+    is_summed = is_summed or head in MONEY_ROWS
     return one_amount(sketch, place + 1) if is_summed else None
 
 
