@@ -122,6 +122,8 @@ CHARITY = catalog_of(CHARITY_ROWS, {})
         (FARMS, FARMS_ROWS, "Owner of each farm", [("Hill", "Meg Dunn"), ("Brook", "Tom Hale")]),
         (FESTIVAL, FESTIVAL_ROWS, "Capacity by venue", [("Astor", 400), ("Lumen", 200), ("Open", 900)]),
         (FESTIVAL, FESTIVAL_ROWS, "每个场馆的容量", [("Astor", 400), ("Lumen", 200), ("Open", 900)]),
+        (FESTIVAL, FESTIVAL_ROWS, "Venues and their capacity", [("Astor", 400), ("Lumen", 200), ("Open", 900)]),
+        (FESTIVAL, FESTIVAL_ROWS, "Films and genres", [("Salt", "drama"), ("Dust", "comedy"), ("Echo", "drama")]),
         (FESTIVAL, FESTIVAL_ROWS, "Runtime of each film", [("Salt", 150), ("Dust", 80), ("Echo", 125)]),
         (FESTIVAL, FESTIVAL_ROWS, "Which films have an average rating above 6?", [("Salt",), ("Dust",)]),
         (FESTIVAL, FESTIVAL_ROWS, "Films with an average rating of more than 7", [("Dust",)]),

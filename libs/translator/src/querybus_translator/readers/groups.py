@@ -339,7 +339,7 @@ def _is_averaged(sketch: Sketch, place: int, figure: int, by: ColumnRef | None) 
     column = sketch.column(figure)
     is_bare = figure == _spoken_before(sketch, place) and not any(node.op is Op.SHOW for node in sketch.nodes)
     is_kind = by is None or bool(sketch.index.column(by.table, by.column).values)
-    is_plain = sketch.nodes[place].text.lower() in {"per", "by"} and not sketch.orderings and not sketch.rankings
+    is_plain = sketch.nodes[place].text.lower() in {"per", *_BESIDE} and not sketch.orderings and not sketch.rankings
     if column is None or sketch.is_key(column) or sketch.is_flag(column):
         return False
     return is_bare and is_kind and is_plain

@@ -222,12 +222,16 @@ def _joined_tables(sketch: Sketch) -> None:
         joint = sketch.after(place)
         words = sketch.nodes[joint].text.lower().split() if joint is not None and sketch.op(joint) is Op.AND else []
         opens = bool(_POSSESSIVES & set(words))
-        if sketch.op(sketch.before(place)) is not Op.AND and not opens:
-            continue
         named = set(labels(sketch.index, table, chinese=sketch.chinese))
+        beside = sketch.column(sketch.after(joint)) if words else None
+        # "Films and their directors", "venues and capacities": whose they are is listed as well.
+        is_own = beside is not None and beside.table == table and beside not in named and not sketch.chinese
+        is_own = is_own and sketch.column(sketch.before(place)) is None
+        if sketch.op(sketch.before(place)) is not Op.AND and not opens and not is_own:
+            continue
         # "Every city with its population" shows the city as well; "authors and their colleges" has named the authors.
-        beside = bool(words) and words[0] == "with"
-        if any(measure.home == table and (not beside or measure.column in named) for measure in plain):
+        is_beside = is_own or (bool(words) and words[0] == "with")
+        if any(measure.home == table and (not is_beside or measure.column in named) for measure in plain):
             continue
         if any(sketch.column(other) is not None for other in range(place + 1, min(place + 2, len(sketch.nodes)))):
             continue

@@ -219,6 +219,7 @@ def _was_done(sketch: Sketch, place: int, column: ColumnRef) -> bool:
     return is_done and (said.startswith("how much did") or (said.startswith("how much was") and word.endswith("ed")))
 
 
+_LISTING = frozenset({Op.SHOW, Op.EACH, Op.AND})
 _ASKING_ONE = ("how much does a ", "how much does an ", "how much does one ", "how much does it ")
 
 
@@ -227,7 +228,7 @@ def swallowed_totals(sketch: Sketch) -> None:
     figures = [measure for _, measure in sketch.targets if measure.aggregate is not None]
     if sketch.rankings or (len(sketch.targets) != 1 and not figures):
         return
-    is_bare = len(sketch.targets) == 1 and not any(node.op in {Op.SHOW, Op.EACH} for node in sketch.nodes)
+    is_bare = len(sketch.targets) == 1 and not any(node.op in _LISTING for node in sketch.nodes)
     asks_one = " ".join(node.text.lower() for node in sketch.nodes).startswith(_ASKING_ONE)
     for number, (place, measure) in enumerate(sketch.targets):
         if measure.aggregate is not None or not sketch.is_numeric(measure.column):
