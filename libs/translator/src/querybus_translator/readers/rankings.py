@@ -11,13 +11,14 @@ from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.stems import base_form
 from querybus_translator.readers.deeds import rows_of_deed
-from querybus_translator.readers.figures.amounts import amount_of_rows, one_amount
+from querybus_translator.readers.figures.amounts import amount_of_rows, asks_money, one_amount
 from querybus_translator.readers.figures.payments import amount_of_verb, money_on, only_meant
 from querybus_translator.readers.kinds import rows_of_kind
 from querybus_translator.readers.superlatives import (
     EXACT_MIN,
     HEIGHTS,
     SAID_MIN,
+    SIZES,
     are_several,
     asks_which,
     concepts_of,
@@ -398,9 +399,9 @@ def _highest(sketch: Sketch, place: int) -> None:
     amount = (
         one_amount(sketch, following + 1) if following is not None and sketch.table(following) is not None else None
     )
-    is_high = sketch.nodes[place].text.lower().endswith(HEIGHTS) or (
-        amount is not None and following is not None and amount == amount_of_rows(sketch, following)
-    )
+    word = sketch.nodes[place].text.lower()
+    is_large = word.endswith(SIZES) and not asks_money(sketch) and amount == amount_of_rows(sketch, following or place)
+    is_high = word.endswith(HEIGHTS) or is_large
     if amount is not None and not sketch.chinese and (is_high or asks_which(sketch, place, amount.table)):
         # "Highest offer", "which crop had the biggest harvest": by the one amount that offers have.
         sketch.take(place)

@@ -29,6 +29,7 @@ def are_several(sketch: Sketch, place: int, following: int | None) -> bool:
 
 
 HEIGHTS = ("highest", "lowest", "最高", "最低", "最高的", "最低的")
+SIZES = ("largest", "biggest", "greatest", "smallest")
 
 
 def is_said_of(sketch: Sketch, previous: int | None, place: int) -> bool:
