@@ -152,12 +152,8 @@ def _comparison(sketch: Sketch, place: int) -> None:
             add_condition(sketch, place, Measure(one), OPERATORS[op], other)
 
 
-def _only_figure(sketch: Sketch, place: int) -> ColumnRef | None:
-    table = sketch.table(place)
-    columns = (
-        () if table is None else [ColumnRef(table, item) for item in range(len(sketch.index.table(table).columns))]
-    )
-    figures = [column for column in columns if sketch.is_numeric(column) and not sketch.is_key(column)]
+def _only_figure(sketch: Sketch, table: int) -> ColumnRef | None:
+    figures = sketch.figures_of(table)
     return figures[0] if len(figures) == 1 else None
 
 
@@ -190,10 +186,11 @@ def _aggregated(sketch: Sketch, left: int | None, column: ColumnRef | None) -> M
     aggregate = _AGGREGATED.get(sketch.op(sketch.before(left)) or Op.AND)
     if aggregate is None or left is None or not sketch.is_free(left):
         return None
-    if column is None and sketch.table(left) is not None:
+    table = sketch.table(left)
+    if column is None and table is not None:
         column = amount_of_rows(sketch, left)
         if column is None and aggregate is Aggregate.AVERAGE:
-            column = one_amount(sketch, left + 1) or _only_figure(sketch, left)
+            column = one_amount(sketch, left + 1) or _only_figure(sketch, table)
     if column is None or not sketch.is_numeric(column) or not _has_group(sketch, column, left):
         return None
     return Measure(column, aggregate)

@@ -328,6 +328,11 @@ class Sketch:
             if edge.source == table and edge.to_one
         ]
 
+    def figures_of(self, table: int) -> list[ColumnRef]:
+        """Return the columns of a table that hold figures and are no keys."""
+        columns = (ColumnRef(table, number) for number in range(len(self.index.table(table).columns)))
+        return [column for column in columns if self.is_numeric(column) and not self.is_key(column)]
+
     def time_columns(self, table: int) -> list[ColumnRef]:
         """Return the columns of a table that hold a day or a year, days first."""
         days: list[ColumnRef] = []

@@ -30,8 +30,7 @@ def one_amount(sketch: Sketch, place: int) -> ColumnRef | None:
     table = next((sketch.table(other) for other in range(place - 1, -1, -1) if sketch.table(other) is not None), None)
     if table is None or sketch.index.role(table) is not None:
         return None
-    columns = [ColumnRef(table, number) for number in range(len(sketch.index.table(table).columns))]
-    found = [column for column in columns if sketch.is_numeric(column) and adds_up(sketch, Measure(column))]
+    found = [column for column in sketch.figures_of(table) if adds_up(sketch, Measure(column))]
     # A bill's total, and not its tip.
     main = [column for column in found if not _MAIN_AMOUNTS.isdisjoint(sketch.words_of(column))]
     found = main if len(main) == 1 and all(_is_money(sketch, column) for column in found) else found
@@ -62,12 +61,10 @@ def price_of_rows(sketch: Sketch, place: int) -> ColumnRef | None:
     table, words = sketch.table(place), sketch.nodes[place].text.lower().split()
     if table is None or not words or base_form(words[-1]) not in _SUMMED_ROWS or not sketch.time_columns(table):
         return None
-    columns = [ColumnRef(table, number) for number in range(len(sketch.index.table(table).columns))]
     prices = [
         column
-        for column in columns
-        if sketch.is_numeric(column)
-        and any(name[-1] == "price" for name in sketch.index.entry_of_column(table, column.column).names if name)
+        for column in sketch.figures_of(table)
+        if any(name[-1] == "price" for name in sketch.index.entry_of_column(table, column.column).names if name)
     ]
     return prices[0] if len(prices) == 1 else None
 
@@ -93,10 +90,10 @@ def _quantity_of_rows(sketch: Sketch, place: int) -> ColumnRef | None:
     if sketch.chinese or base_form(word) != word or word.endswith("s"):
         return None
     amount = one_amount(sketch, place + 1)
-    return amount if amount is not None and not _MASSES.isdisjoint(sketch.words_of(amount)) else None
+    return amount if amount is not None and not _MEASURED.isdisjoint(sketch.words_of(amount)) else None
 
 
-_MASSES = frozenset(
+_MEASURED = frozenset(
     {"ton", "tonne", "kg", "kilogram", "weight", "volume", "litre", "liter", "quantity", "kwh", "hectolitre"}
 )
 SUMS_OF_MONEY = frozenset({"revenue", "turnover", "income", "earnings", "profit", "spending", "payroll"})
@@ -137,7 +134,7 @@ def sum_of_each(sketch: Sketch) -> bool:
         return False
     table = measure.column.table
     columns = [ColumnRef(table, number) for number in range(len(sketch.index.table(table).columns))]
-    sums = [column for column in columns if sketch.is_numeric(column) and adds_up(sketch, Measure(column))]
+    sums = [column for column in sketch.figures_of(table) if adds_up(sketch, Measure(column))]
     # "How much did each insurer pay", where a bill may be unpaid: not every row has happened.
     is_open = any(
         sketch.kind(column) in TEMPORAL and sketch.index.column(table, column.column).nullable for column in columns

@@ -165,10 +165,9 @@ def _is_beside_others(sketch: Sketch, place: int) -> bool:
 
 def _quantity(sketch: Sketch, table: int) -> ColumnRef | None:
     """Return the column that says of how many each row of a table is, where it is asked how many were sold."""
-    columns = [ColumnRef(table, number) for number in range(len(sketch.index.table(table).columns))]
-    found = [item for item in columns if sketch.is_numeric(item) and not _QUANTITIES.isdisjoint(sketch.words_of(item))]
+    found = [item for item in sketch.figures_of(table) if not _QUANTITIES.isdisjoint(sketch.words_of(item))]
     sells = any(node.text.lower() in _SELLING for node in sketch.nodes)
-    return found[0] if sells and len(found) == 1 and not sketch.is_key(found[0]) else None
+    return found[0] if sells and len(found) == 1 else None
 
 
 _QUANTITIES = frozenset({"quantity", "qty", "unit", "piece"})

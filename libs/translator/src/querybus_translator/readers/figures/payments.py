@@ -145,8 +145,7 @@ def money_on(sketch: Sketch, place: int, following: int | None) -> Measure | Non
 
 def _amounts_of(sketch: Sketch, table: int) -> list[ColumnRef]:
     """Return the amounts of a table's rows, else their prices where they have a day."""
-    columns = [ColumnRef(table, number) for number in range(len(sketch.index.table(table).columns))]
-    figures = [column for column in columns if sketch.is_numeric(column) and not sketch.is_key(column)]
+    figures = sketch.figures_of(table)
     amounts = [column for column in figures if is_money(sketch.index, table, column.column)]
     if not amounts and sketch.time_columns(table):
         amounts = [column for column in figures if not sketch.words_of(column).isdisjoint(_PRICES)]

@@ -22,9 +22,8 @@ def read_low_stocks(sketch: Sketch) -> None:
         found = [
             (stock, least)
             for table in sketch.mentioned_tables()
-            for number in range(len(sketch.index.table(table).columns))
-            if says_least(sketch, least := ColumnRef(table, number))
-            and (stock := stock_beside(sketch, least)) is not None
+            for least in sketch.figures_of(table)
+            if says_least(sketch, least) and (stock := stock_beside(sketch, least)) is not None
         ]
         if len(found) == 1:
             sketch.take(place)
@@ -38,12 +37,9 @@ def says_least(sketch: Sketch, column: ColumnRef) -> bool:
 
 def stock_beside(sketch: Sketch, least: ColumnRef) -> ColumnRef | None:
     """Return the only column of a table that says how much there is, beside the least that there should be."""
-    columns = [ColumnRef(least.table, number) for number in range(len(sketch.index.table(least.table).columns))]
     found = [
         column
-        for column in columns
-        if sketch.is_numeric(column)
-        and not says_least(sketch, column)
-        and not _STOCKS.isdisjoint(sketch.words_of(column))
+        for column in sketch.figures_of(least.table)
+        if not says_least(sketch, column) and not _STOCKS.isdisjoint(sketch.words_of(column))
     ]
-    return found[0] if len(found) == 1 and not sketch.is_key(found[0]) else None
+    return found[0] if len(found) == 1 else None
