@@ -26,7 +26,7 @@ def rows_of(script: str, sql: str) -> list[tuple[object, ...]]:
 
 
 def catalog_of(script: str, held: Mapping[str, tuple[str, ...]], *, nullable: frozenset[str] = frozenset()) -> Catalog:
-    """Return the catalog of a script's tables, whose first columns are their keys; `thing_id` refers to `things`.
+    """Return the catalog of a script's tables, whose first columns are their keys; `thing_id` refers to `things`, and so does what REFERENCES it.
 
     `held` are the values of columns that have few, by the columns' names.
     """
@@ -52,10 +52,16 @@ def catalog_of(script: str, held: Mapping[str, tuple[str, ...]], *, nullable: fr
                 for _, column, kind, *_ in shown
             ),
             primary_key=(own,),
-            foreign_keys=tuple(
-                ForeignKey(columns=(column,), referred_table=keys[column], referred_columns=(column,))
-                for _, column, *_ in shown
-                if column in keys and column != own
+            foreign_keys=(
+                *(
+                    ForeignKey(columns=(column,), referred_table=keys[column], referred_columns=(column,))
+                    for _, column, *_ in shown
+                    if column in keys and column != own
+                ),
+                *(
+                    ForeignKey(columns=(column,), referred_table=referred, referred_columns=(to,))
+                    for _, _, referred, column, to, *_ in database.execute(f"PRAGMA foreign_key_list({name})")
+                ),
             ),
         )
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 import pytest
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, ColumnProfile, Dialect, ForeignKey, Table
-from querybus_translator import NotRead, translate
+from querybus_translator import NotRead, Translated, translate
 
 _TODAY = date(2026, 6, 30)
 _ROWS = """
@@ -178,10 +178,15 @@ def test_chinese_values_and_flags_are_read_whole(question: str, answer: list[tup
         "Second highest salary",
         "How much did each guest spend?",
         "Top 5 guests by total spending",
-        "Managers and their salaries",
         "oldest booking",
         "Guests born in May",
     ],
 )
 def test_what_would_be_answered_wrong_is_asked_back(question: str) -> None:
     assert isinstance(translate(question, _ship(), today=_TODAY), NotRead)
+
+
+def test_a_kind_of_persons_beside_a_figure_of_theirs_is_listed_by_name() -> None:
+    found = translate("Managers and their salaries", _ship(), today=_TODAY)
+    assert isinstance(found, Translated), found
+    assert found.sql == """SELECT "full_name", "salary" FROM "staff" WHERE "role" = 'manager'"""

@@ -24,9 +24,12 @@ _JOIN_COST: Final = 0.13
 _UNREACHABLE_COST: Final = 1.2
 _UNMENTIONED_COST: Final = 0.1
 _NEXT_BONUS: Final = 0.16
+_OF_BONUS: Final = 0.24
+_BEFORE_BONUS: Final = 0.2
 _SAME_COLUMN_BONUS: Final = 0.25
 _KIND_BONUS: Final = 0.12
 _TABLE_BONUS: Final = 0.05
+_COUNTED_BONUS: Final = 0.15
 _SIBLING_BONUS: Final = 0.1
 _SAID_BONUS: Final = 0.12
 _NAMED_MIN: Final = 0.9
@@ -219,18 +222,29 @@ def _bonuses(nodes: Sequence[Node], place: int, index: CatalogIndex) -> list[flo
     behind = _neighbour(nodes, place, -1)
     near: dict[int, float] = {}
     chinese = any(is_han(character) for character in nodes[place].text)
-    for neighbour, bonus in ((ahead, 0.02 if chinese else _NEXT_BONUS), (behind, _NEXT_BONUS if chinese else 0.1)):
+    near_ahead = _OF_BONUS if ahead is not None and _is_of(nodes, place, ahead) else _NEXT_BONUS
+    near_behind = _BEFORE_BONUS if behind == place - 1 else 0.1
+    for neighbour, bonus in (
+        (ahead, 0.02 if chinese else near_ahead),
+        (behind, _NEXT_BONUS if chinese else near_behind),
+    ):
         if neighbour is None:
             continue
         for link in nodes[neighbour].candidates:
             if link.column is None and link.score >= _MENTION_MIN:
                 near[link.table] = max(near.get(link.table, 0.0), bonus * link.score)
     literals = _literals_near(nodes, place)
+    before = _beside(nodes, place, -1)
+    # "How many tests": of one table whose columns are called so as well, the rows.
+    counted = before is not None and nodes[before].op is Op.COUNT
+    is_alone = len({link.table for link in nodes[place].candidates}) == 1
     numbers: list[float] = []
     for candidate in nodes[place].candidates:
         bonus = near.get(candidate.table, 0.0) if candidate.column is not None else 0.0
         if candidate.column is None:
-            bonus += _TABLE_BONUS
+            bonus += _TABLE_BONUS + (
+                _COUNTED_BONUS if counted and (is_alone or candidate.score >= _MENTION_MIN) else 0.0
+            )
         if candidate.value is not None:
             if candidate.value.lower() == nodes[place].text.lower() and candidate.table in near and ahead == place + 1:
                 # "Open tickets": what is stored just so, right before the rows that hold it.
@@ -253,6 +267,15 @@ def _bonuses(nodes: Sequence[Node], place: int, index: CatalogIndex) -> list[flo
                     break
         numbers.append(bonus)
     return numbers
+
+
+def _is_of(nodes: Sequence[Node], place: int, table: int) -> bool:
+    """Whether no more than "of the" stands between: "the name of the festival" is none of anything else."""
+    between = [node.text.lower() for node in nodes[place + 1 : table]]
+    return bool(between) and between[0] == "of" and _ARTICLES.issuperset(between[1:])
+
+
+_ARTICLES: Final = frozenset({"the", "a", "an", "all", "each", "every"})
 
 
 _NUMERIC = frozenset({ColumnKind.INTEGER, ColumnKind.NUMBER})

@@ -16,6 +16,7 @@ from querybus_translator.language.names import is_han, name_words
 from querybus_translator.language.stems import base_form
 from querybus_translator.schema.chinese import TRANSLATED
 from querybus_translator.schema.index import CatalogIndex
+from querybus_translator.schema.other_names import agents_of
 from querybus_translator.schema.values import flag_values, stored_as
 
 _UNDONE: Final = re.compile(
@@ -36,6 +37,19 @@ _WHO_WORKS: Final = re.compile(
     r"^\s*who (?=(?:works?|worked|is working|is employed) (?:at|in|for|on|as|with|from)\b)", re.IGNORECASE
 )
 _HEADCOUNT: Final = re.compile(r"\bhead ?count\b", re.IGNORECASE)
+_THE_RESULT: Final = re.compile(
+    r"\b(?P<verb>sort|order|rank|arrange|sorted|ordered)(?: (?:the|these|your) (?:results?|answers?|output|lists?|rows?)| them)?(?= (?:by|in|from|on|alphabetically)\b)",
+    re.IGNORECASE,
+)
+_BOTH_EXTREMES: Final = re.compile(
+    r"^(?P<ask>(?:please )?(?:what (?:is|are|was|were)|show(?: me)?|find|list|give(?: me)?|return|tell me|report)) (?:the )?"
+    r"(?P<one>maximum|highest|largest|greatest|biggest|most|minimum|lowest|smallest|least|fewest) and (?:the )?"
+    r"(?P<other>maximum|highest|largest|greatest|biggest|most|minimum|lowest|smallest|least|fewest)"
+    r"(?: (?:number|amount|value) of)?(?= )",
+    re.IGNORECASE,
+)
+_LARGE: Final = frozenset({"maximum", "highest", "largest", "greatest", "biggest", "most"})
+_BY_EACH: Final = re.compile(r"\b(?P<done>[a-z]+) by (?:each|every) (?P<agent>[a-z]+)\b", re.IGNORECASE)
 _MONEY: Final = re.compile(r"\bhow much money\b", re.IGNORECASE)
 _MONEY_DONE: Final = re.compile(
     r"^\s*(?:the |total )?(?:money|funds) (?P<done>raised|donated|given|paid|spent|owed)\b", re.IGNORECASE
@@ -48,7 +62,7 @@ _WORTH: Final = re.compile(
     r"\b(?:total|combined|overall) (?:value|worth) of (?:the |our |all )?(?P<noun>[a-z]+)\b", re.IGNORECASE
 )
 _WHO_DID: Final = re.compile(r"^\s*[Ww]ho (?P<verb>[a-z]+) (?P<whose>[A-Z0-9\"'].*)$", re.DOTALL)
-_AGENTS: Final = {"wrote": ("writer", "author"), "led": ("leader", "lead"), "made": ("maker",), "taught": ("teacher",)}
+_PARTICIPLES: Final = {"wrote": "written", "drew": "drawn", "sang": "sung"}
 _PRICES: Final = frozenset({"price", "cost", "value", "worth"})
 _STILL: Final = re.compile(r"\bstill (?=[a-z])", re.IGNORECASE)
 _TREND: Final = re.compile(r"(?<=[a-z]) (?:trend|development) (?=(?:by|per|over|for|in|this|last) )", re.IGNORECASE)
@@ -95,6 +109,18 @@ def reworded(question: str, index: CatalogIndex) -> str:
     for rewrite in _BY_CATALOG:
         question = rewrite(question, index)
     return question
+
+
+def _extremes(said: re.Match[str]) -> str:
+    """ "What is the lowest and highest price": the two figures, and no row that bears them."""
+    ends = ["maximum" if said[end].lower() in _LARGE else "minimum" for end in ("one", "other")]
+    return f"{said['ask']} the {ends[0]} and {ends[1]}" if ends[0] != ends[1] else said[0]
+
+
+def _of_each(said: re.Match[str]) -> str:
+    """ "The number of films directed by each director": for each of them."""
+    is_said = base_form(said["agent"].lower()) in agents_of(said["done"].lower())
+    return f"for each {said['agent']}" if is_said else said[0]
 
 
 def _people(question: str, index: CatalogIndex) -> str:
@@ -161,8 +187,7 @@ def _who_did(question: str, index: CatalogIndex) -> str:
     if said is None:
         return question
     verb = said["verb"].lower()
-    root = verb.removesuffix("ed") if verb.endswith("ed") else verb.removesuffix("s")
-    agents = _AGENTS.get(verb, (f"{root}er", f"{root}or", f"{root}r"))
+    agents = agents_of(_PARTICIPLES.get(verb, verb)) or agents_of(f"{verb.removesuffix('s')}ed")
     found = {
         (agent, entry.table)
         for agent in agents
@@ -365,6 +390,9 @@ def _states(deed: str, index: CatalogIndex) -> set[tuple[str, str]]:
 
 
 _PLAIN: Final = (
+    (_THE_RESULT, r"\g<verb>"),
+    (_BOTH_EXTREMES, _extremes),
+    (_BY_EACH, _of_each),
     (_MONEY, "how much"),
     (_MONEY_DONE, r"How much was \g<done>"),
     (_STILL, ""),

@@ -20,6 +20,7 @@ from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.names import is_han
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import (
+    ColumnRef,
     Form,
     Membership,
     columns_of,
@@ -37,7 +38,10 @@ _HEADS = frozenset({
     Op.COUNT, Op.COUNT_KINDS, Op.EACH, Op.SUM, Op.AVERAGE, Op.MAXIMUM, Op.MINIMUM, Op.HIGHEST, Op.LOWEST, Op.MOST,
     Op.FEWEST, Op.COMMON, Op.RARE,
 })  # fmt: skip
-_TURNING = frozenset({Op.NOT, Op.GREATER, Op.AT_LEAST, Op.LESS, Op.AT_MOST, Op.ORDER, Op.AVERAGE, Op.EACH})
+_TURNING = frozenset({
+    Op.NOT, Op.GREATER, Op.AT_LEAST, Op.LESS, Op.AT_MOST, Op.ORDER, Op.AVERAGE, Op.EACH, Op.SUM, Op.MAXIMUM, Op.MINIMUM,
+    Op.HIGHEST, Op.LOWEST, Op.MOST, Op.FEWEST, Op.COMMON, Op.RARE, Op.COUNT, Op.COUNT_KINDS,
+})  # fmt: skip
 _CLOSE_SECOND = 4.0
 NOTHING_OPEN_MIN = 0.76
 _DOUBTS_FEW = 0.06
@@ -238,6 +242,11 @@ def _unread(sketch: Sketch, form: Form) -> _Unread:
             faint = pick is None or pick.score < _FAINT_LINK_MAX
             result.words += faint
             result.links += not faint
+            # "With full accreditation type": what is said of a column is never passed over.
+            said = any(
+                ColumnRef(link.table, link.column) in used for link in node.candidates if link.column is not None
+            )
+            result.undefined += not faint and not said
         elif node.kind is NodeKind.WORD or node.op is Op.TIMES:
             result.words += 1 + is_han(node.text)
             result.names += node.capital

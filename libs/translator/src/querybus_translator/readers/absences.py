@@ -5,6 +5,8 @@ Conditions that stand behind the negation belong to what is absent: "that had no
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from querybus_translator.language.lexicon import Op
 from querybus_translator.language.stems import base_form, stem
 from querybus_translator.readers.deeds import is_denied_deed
@@ -209,6 +211,8 @@ def absent_from(sketch: Sketch, place: int, anchor: int, table: int, inside: lis
     conditions: tuple[Condition, ...] = tuple(item.condition for item in inside)
     refers = path[0].source == anchor and path[0].to_one
     if refers and len(path) == 1 and not inside:
+        if sketch.index.column(anchor, own[0].column).name in sketch.index.table(anchor).primary_key:
+            return False
         # The row itself names at most one of them: an empty key says that there is none.
         sketch.absences.append((place, Comparison(Measure(own[0]), Operator.IS_NULL)))
         return True
@@ -237,21 +241,32 @@ def _negate_conditions(sketch: Sketch, place: int, end: int, anchor: int) -> Non
     behind = sorted(
         (condition for condition in sketch.conditions if place < condition.place < end), key=lambda item: item.place
     )
-    if not behind or any(sketch.op(other) in {Op.SHOW, Op.BUT} for other in range(place + 1, behind[0].place)):
+    # "Did not give 4 stars" asks for nothing: the verb stands right behind.
+    if not behind or any(sketch.op(other) in {Op.SHOW, Op.BUT} for other in range(place + 2, behind[0].place)):
         return
     first = behind[0]
     words = sum(1 for node in sketch.nodes[place : first.place] if node.kind is NodeKind.WORD)
     if words > _WORDS_BETWEEN_MAX:
         return
     tables = condition_tables(first.condition)
-    if tables and tables[0] != anchor and is_many(sketch, anchor, tables[0]):
-        if absent_from(sketch, place, anchor, tables[0], [first]):
+    denied = _denied_of(sketch, place, anchor)
+    if tables and tables[0] != denied and is_many(sketch, denied, tables[0]):
+        if absent_from(sketch, place, denied, tables[0], [first]):
             sketch.take(place)
         return
     if isinstance(first.condition, Comparison):
         opposite = Comparison(first.condition.left, first.condition.operator.opposite, first.condition.right)
         sketch.conditions[sketch.conditions.index(first)] = Placed(first.place, opposite)
         sketch.take(place)
+
+
+def _denied_of(sketch: Sketch, place: int, anchor: int, besides: Sequence[int] = ()) -> int:
+    """ "The average rating of movies that B has not reviewed": of the movies it is denied, whatever their ratings say."""
+    named = (sketch.table(other) for other in range(place - 1, -1, -1))
+    subject = next((table for table in named if table is not None and table not in besides), anchor)
+    graph = sketch.index.graph
+    is_one = bool(graph.path((anchor,), subject)) and not graph.is_many(anchor, subject)
+    return subject if is_one or any(group == subject for _, group in sketch.groups) else anchor
 
 
 def _attribute_behind(sketch: Sketch, place: int, end: int, anchor: int) -> bool:
@@ -303,8 +318,9 @@ def _negated_beyond(sketch: Sketch, anchor: int) -> None:
         if not isinstance(condition, Comparison) or condition.operator is not Operator.UNEQUAL:
             continue
         tables = condition_tables(condition)
-        if tables and tables[0] != anchor and is_many(sketch, anchor, tables[0]):
+        denied = _denied_of(sketch, placed.place, anchor, besides=tables)
+        if tables and tables[0] != denied and is_many(sketch, denied, tables[0]):
             positive = Placed(placed.place, Comparison(condition.left, Operator.EQUAL, condition.right))
             sketch.conditions[sketch.conditions.index(placed)] = positive
-            if not absent_from(sketch, placed.place, anchor, tables[0], [positive]):
+            if not absent_from(sketch, placed.place, denied, tables[0], [positive]):
                 sketch.conditions[sketch.conditions.index(positive)] = placed

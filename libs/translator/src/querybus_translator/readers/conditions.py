@@ -250,6 +250,7 @@ def _figure(sketch: Sketch, place: int, figure: int, left: int | None, right: in
             or (
                 table is None
                 and op not in TEMPORAL_OPS
+                and sketch.kind(before) not in TEMPORAL
                 and not sketch.is_numeric(behind)
                 and not sketch.asked[left or 0]
             )

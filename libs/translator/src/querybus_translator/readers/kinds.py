@@ -7,6 +7,7 @@ Limits: values of one column, and nothing else in the question but the table tha
 from __future__ import annotations
 
 from querybus_translator.language.lexicon import Op
+from querybus_translator.language.stems import base_form
 from querybus_translator.readers.absences import is_many
 from querybus_translator.schema.comparison import Candidate
 from querybus_translator.schema.labels import labels
@@ -26,6 +27,22 @@ _JOINING = frozenset({Op.AND, Op.TO})
 """和 joins two things, and two ends of a range."""
 _BESIDE = frozenset({*_JOINING, Op.COUNT, Op.COUNT_KINDS, Op.EACH, Op.SHOW, Op.UNIT, Op.IN_ALL, Op.BOTH})
 _BETWEEN = frozenset({",", "，", "、", "?", "？", ".", "。"})
+
+
+def read_compounds(sketch: Sketch) -> None:
+    """ "Movie ratings" are ratings: of two tables side by side the first only says of what they are."""
+    if sketch.chinese:
+        return
+    for place in range(2, len(sketch.nodes)):
+        whose, rows = sketch.table(place - 1), sketch.table(place)
+        if whose is None or rows is None or whose == rows or sketch.op(place - 2) is not Op.COUNT:
+            continue
+        one, many = (sketch.nodes[where].text.lower() for where in (place - 1, place))
+        # "Growers ordered" are those who did.
+        is_noun = base_form(one) == one and base_form(many) != many and many.endswith("s")
+        if is_noun and is_many(sketch, whose, rows) and not is_many(sketch, rows, whose):
+            sketch.take(place - 1)
+            sketch.hidden_tables.add(whose)
 
 
 def read_kinds(sketch: Sketch) -> None:

@@ -52,10 +52,14 @@ def read(nodes: tuple[Node, ...], index: CatalogIndex, today: date) -> tuple[Rea
         if form is None or written is None or form.is_idle:
             continue
         judgement = judge(sketch, form, written, assignments[0].score)
-        score = judgement.rule + _LINKS_WEIGHT * (assignment.score - assignments[0].score)
+        score = judgement.rule * 0.4**judgement.undefined + _LINKS_WEIGHT * (assignment.score - assignments[0].score)
         pairs.append((score, form, written, sketch, judgement))
     pairs.sort(key=lambda item: -item[0])
     return tuple(_beside_rivals(place, pairs) for place in range(len(pairs)))
+
+
+_BEHIND_MAX: Final = 0.2
+"""So far behind the best links a reading still has those for its rival, though what they come to is not meant."""
 
 
 def hints_of(nodes: tuple[Node, ...]) -> frozenset[str]:
@@ -68,7 +72,12 @@ def _beside_rivals(place: int, found: list[tuple[float, Form, Written, Sketch, J
     own, left = gist(form), len(judgement.unread)
     # What passes over a word that is read here is no other way to read the question.
     rivals = [
-        item[0] for item in found if item[2].sql != written.sql and gist(item[1]) != own and len(item[4].unread) <= left
+        item[0]
+        for item in found
+        if item[2].sql != written.sql
+        and gist(item[1]) != own
+        and len(item[4].unread) <= left
+        and (item[4].undefined <= judgement.undefined or judgement.facts["behind_best"] > _BEHIND_MAX)
     ]
     facts = {**judgement.facts, **rivalry(score, max(rivals, default=None))}
     return Reading(form, written, sketch, judgement, score, facts, weigh(judgement, facts))

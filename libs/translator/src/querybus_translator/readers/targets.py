@@ -6,6 +6,8 @@ asked for are the answer's columns.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.readers.deeds import is_deed, is_denied_deed, take_deed
 from querybus_translator.readers.figures.amounts import (
@@ -20,7 +22,7 @@ from querybus_translator.readers.figures.amounts import (
     sum_of_each,
     swallowed_totals,
 )
-from querybus_translator.readers.figures.counts import read_count
+from querybus_translator.readers.figures.counts import count_rows_of_one, read_count
 from querybus_translator.readers.figures.payments import amount_of_verb
 from querybus_translator.readers.figures.shares import (
     holds,
@@ -80,6 +82,7 @@ def read_targets(sketch: Sketch) -> None:
     read_rates(sketch)
     _on_average(sketch)
     swallowed_totals(sketch)
+    count_rows_of_one(sketch)
     for place in sketch.free_places(Op.DETAILS):
         sketch.take(place)
         sketch.everything = sketch.nearest_table(place)
@@ -133,10 +136,18 @@ def _listed_values(sketch: Sketch) -> None:
     if not sketch.chinese:
         said = [node.text.lower() for node in sketch.nodes if node.kind is not NodeKind.MARK]
         asks = sketch.op(0) is Op.SHOW and (said[-2:] == ["are", "there"] or " ".join(said[-3:]) in _HAVING)
+        asks = asks or _are_all_kinds(sketch)
     if column is None or sketch.targets[0][1].aggregate is not None or not asks or sketch.is_key(column):
         return
     if column not in labels(sketch.index, column.table, chinese=True):
         sketch.distinct = True
+
+
+def _are_all_kinds(sketch: Sketch) -> bool:
+    """ "Show all directors", where films name theirs: each of them once, for no rows are spoken of."""
+    place = sketch.targets[0][0]
+    names_rows = any(pick.column is None or pick.with_table for pick in sketch.assignment.picks.values())
+    return not names_rows and any(node.text.lower() == "all" for node in sketch.nodes[max(0, place - 2) : place])
 
 
 def _head(sketch: Sketch) -> None:
@@ -201,6 +212,9 @@ def _names_of_columns(sketch: Sketch) -> None:
         if not between & {"of", "for"}:
             continue
         if node.text.lower().split()[-1].rstrip("s") in lexicon().label_words:
+            if sketch.is_key(other) and not sketch.is_key(column):
+                # "The ids and names of companies": a key has no name.
+                continue
             sketch.take(place)
         elif other.table == column.table and sketch.op(sketch.after(following)) is not Op.AND:
             sketch.take(following)
@@ -215,6 +229,7 @@ def _joined_tables(sketch: Sketch) -> None:
         return
     if len(plain) != len(sketch.targets):
         return
+    _named_kind(sketch, plain)
     for place in range(len(sketch.nodes)):
         table = sketch.table(place)
         if table is None or not sketch.is_free(place) or not sketch.asked[place]:
@@ -236,6 +251,20 @@ def _joined_tables(sketch: Sketch) -> None:
         if any(sketch.column(other) is not None for other in range(place + 1, min(place + 2, len(sketch.nodes)))):
             continue
         sketch.targets += [(place, Measure(label)) for label in labels(sketch.index, table, chinese=sketch.chinese)]
+
+
+def _named_kind(sketch: Sketch, plain: Sequence[Measure]) -> None:
+    """ "Managers and their salaries", where staff are managers: who they are is listed as well."""
+    for place in range(len(sketch.nodes)):
+        kind, joint = sketch.value(place), sketch.after(place)
+        words = set(sketch.nodes[joint].text.lower().split()) if joint is not None else set[str]()
+        beside = sketch.column(sketch.after(joint))
+        is_theirs = sketch.op(joint) is Op.AND and bool(words & _POSSESSIVES)
+        if kind is None or beside is None or not is_theirs or beside.table != kind.table:
+            continue
+        named = labels(sketch.index, kind.table, chinese=sketch.chinese)
+        if all(measure.column not in named for measure in plain):
+            sketch.targets += [(place, Measure(label)) for label in named]
 
 
 _POSSESSIVES = frozenset({"their", "its", "his", "her"})

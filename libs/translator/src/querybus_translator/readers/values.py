@@ -133,10 +133,10 @@ def read_text(sketch: Sketch, place: int) -> None:
     negation = negation_before(sketch, left if left is not None and left < place else place) or negation_before(
         sketch, place
     )
-    operator = Operator.EQUAL
+    operator = Operator.CONTAINS if _stands_within(sketch, place, left, column) else Operator.EQUAL
     if negation is not None:
         sketch.take(negation)
-        operator = Operator.UNEQUAL
+        operator = operator.opposite
     sketch.take(place, left)
     for other in range(max(0, place - 2), place):
         if sketch.nodes[other].op in {Op.NAMED, Op.EQUAL}:
@@ -145,6 +145,19 @@ def read_text(sketch: Sketch, place: int) -> None:
     halves = _halves(sketch, column, node.text) if operator is Operator.EQUAL and left is None else ()
     for part, text in halves or ((column, node.text),):
         sketch.conditions.append(Placed(place, Comparison(Measure(part), operator, Literal(text))))
+
+
+def _stands_within(sketch: Sketch, place: int, left: int | None, column: ColumnRef) -> bool:
+    """ "Trains with 'Express' in their names": a part of the text, and not all of it."""
+    if left is None or left < place or sketch.kind(column) is not ColumnKind.TEXT:
+        return False
+    between = [node.text.lower() for node in sketch.nodes[place + 1 : left]]
+    before = sketch.nodes[place - 1].text.lower() if place else ""
+    return between[:1] == ["in"] and between[-1] in _THEIR and before in _HOLDING
+
+
+_THEIR: Final = frozenset({"their", "its", "the", "his", "her"})
+_HOLDING: Final = frozenset({"have", "has", "had", "with", "having", "that have", "which have", "who have"})
 
 
 def _read_person(sketch: Sketch, place: int) -> None:

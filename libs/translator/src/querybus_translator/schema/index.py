@@ -24,6 +24,7 @@ from querybus_translator.language.stems import base_form, stem
 from querybus_translator.language.tokens import TokenKind, tokenize
 from querybus_translator.schema.chinese import TRANSLATED, VALUE_WORDS_MAX, chinese_meanings, stands_for
 from querybus_translator.schema.joins import JoinGraph
+from querybus_translator.schema.other_names import other_names
 from querybus_translator.schema.roles import Role, roles_of
 
 COMMENT_WORDS_MAX = 5
@@ -379,9 +380,11 @@ class CatalogIndex:
         if named.comment and (is_han(named.comment) or len(named.comment.split()) <= COMMENT_WORDS_MAX):
             texts.append(named.comment)
         pairs: list[tuple[str, ...]] = []
+        keys = () if table is None else (table.primary_key, *(key.columns for key in table.foreign_keys))
+        is_key = any(named.name in columns for columns in keys)
         for text in texts:
             words = name_words(text)
-            pairs.append(words)
+            pairs += [words, *(() if is_key else other_names(words))]
             if table is not None and is_han(text):
                 pairs += [(item,) for item in self._shorter(text, table)]
             if len(words) == 1 and is_han(words[0]):

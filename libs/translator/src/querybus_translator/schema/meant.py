@@ -171,21 +171,26 @@ def _of_counts(
     """Return the links of a span without the keys that a word for a count beside "of" does not mean."""
     token = tokens[end - 1]
     if end - start > 1 and tokens[start + 1].norm == "of" and _counts(tokens[start]):
-        # "Number of orders" counts the orders; their "order number" is a key.
+        # "Number of orders" counts the orders; their "order number" is a key, or is borne by each of them.
+        are_rows = token.norm != token.base and bool(index.called_by(token.base))
         candidates = [
             candidate
             for candidate in candidates
-            if candidate.column is None or not index.is_key(candidate.table, candidate.column)
+            if candidate.column is None or not (are_rows or index.is_key(candidate.table, candidate.column))
         ]
     if end - start == 1 and start + 1 < len(tokens) and tokens[start + 1].norm == "of" and _counts(token):
         # "The number of bookings" is none that a cabin bears.
         counted = recalled([item.base for item in tokens[start + 2 : start + 3]], index, bounded=False)
         rows = {link.table for link in counted if link.column is None and link.score >= EXACT_SCORE}
+        # "The number of trains": of all of them, and not the one that each train bears.
+        are_many = any(item.norm != item.base for item in tokens[start + 2 : start + 3])
         candidates = [
             candidate
             for candidate in candidates
             if candidate.column is None
-            or not (index.is_key(candidate.table, candidate.column) or (rows and candidate.table not in rows))
+            or not (
+                index.is_key(candidate.table, candidate.column) or (rows and (candidate.table not in rows or are_many))
+            )
         ]
     return candidates
 

@@ -195,7 +195,7 @@ class _Words:
 
 def _spans_from(tokens: Sequence[Token], start: int, index: CatalogIndex, today: date) -> list[Span]:
     first = tokens[start]
-    result = [_single(tokens, start)]
+    result = [_single(tokens, start, index)]
     period = read_period(tokens, start, today)
     if period is not None:
         end, read = period
@@ -221,7 +221,7 @@ def _spans_from(tokens: Sequence[Token], start: int, index: CatalogIndex, today:
     return result
 
 
-def _single(tokens: Sequence[Token], start: int) -> Span:
+def _single(tokens: Sequence[Token], start: int, index: CatalogIndex) -> Span:
     token = tokens[start]
     words = lexicon()
     if token.kind is TokenKind.NUMBER:
@@ -234,6 +234,8 @@ def _single(tokens: Sequence[Token], start: int) -> Span:
         return Span(start, start + 1, 0.9, Node(NodeKind.NUMBER, token.text, number=1))
     if token.norm == "one" and start and tokens[start - 1].norm in {"than", "least", "most", "only", "exactly", "just"}:
         return Span(start, start + 1, 0.9, Node(NodeKind.NUMBER, token.text, number=1))
+    if token.norm == "one" and _counts_rows(tokens, start, index):
+        return Span(start, start + 1, 0.9, Node(NodeKind.NUMBER, token.text, number=1))
     if token.norm in words.ordinals:
         return Span(start, start + 1, 0.6, Node(NodeKind.NUMBER, token.text, number=words.ordinals[token.norm]))
     if _is_ever_done(tokens, start):
@@ -245,6 +247,19 @@ def _single(tokens: Sequence[Token], start: int) -> Span:
         return Span(start, start + 1, 0.05, Node(NodeKind.STOP, token.text))
     capital = token.text[:1].isupper() and start > 0
     return Span(start, start + 1, 0.0, Node(NodeKind.WORD, token.text, capital=capital))
+
+
+def _counts_rows(tokens: Sequence[Token], start: int, index: CatalogIndex) -> bool:
+    """Whether "one" says how many there are: "directors who made one movie", "customers with one order"."""
+    following = tokens[start + 1] if start + 1 < len(tokens) else None
+    before = tokens[start - 1].norm if start else ""
+    is_verb = before in _HAVING or before in lexicon().verbs or before.endswith("ed")
+    return (
+        is_verb and following is not None and following.norm == following.base and bool(index.called_by(following.base))
+    )
+
+
+_HAVING: Final = frozenset({"have", "has", "had", "with", "made"})
 
 
 def _is_ever_done(tokens: Sequence[Token], start: int) -> bool:

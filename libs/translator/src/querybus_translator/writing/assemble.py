@@ -18,7 +18,7 @@ from querybus_translator.readers.deeds import doers
 from querybus_translator.readers.figures.payments import read_payments
 from querybus_translator.readers.figures.stocks import read_low_stocks
 from querybus_translator.readers.groups import read_groups
-from querybus_translator.readers.kinds import listed_kind, read_kinds
+from querybus_translator.readers.kinds import listed_kind, read_compounds, read_kinds
 from querybus_translator.readers.orders import read_orders
 from querybus_translator.readers.rankings import read_rankings
 from querybus_translator.readers.targets import read_targets
@@ -43,13 +43,15 @@ from querybus_translator.writing.form import (
     condition_tables,
 )
 from querybus_translator.writing.group_order import asked_which, order_of_groups, wants_lines, without_empty
-from querybus_translator.writing.ranked import doubts_of_ranking, of_parent, ranked_by, with_ties
+from querybus_translator.writing.ranked import as_done, doubts_of_ranking, of_parent, ranked_by, with_ties
+from querybus_translator.writing.roles_played import read_roles_played
 from querybus_translator.writing.semijoins import are_rows_themselves, semi_joined
 from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
 
 
 def assemble(sketch: Sketch) -> Form | None:
     """Read the whole sketch and return its form, or None if nothing is asked for."""
+    read_compounds(sketch)
     read_kinds(sketch)
     read_durations(sketch)
     read_rankings(sketch)
@@ -65,8 +67,24 @@ def assemble(sketch: Sketch) -> Form | None:
     if anchor is None:
         return None
     anchor = sketch.anchor = who_did_most(sketch, who_never(sketch, anchor))
+    anchor = sketch.anchor = _with_its_keys(sketch, anchor)
+    read_roles_played(sketch, anchor)
     read_absences(sketch, anchor)
     return _form(sketch, anchor)
+
+
+def _with_its_keys(sketch: Sketch, anchor: int) -> int:
+    """ "Which event ids have no participant called ...": of all events, and not of the rows that bring the two together."""
+    column = sketch.targets[0][1].column if len(sketch.targets) == 1 and sketch.free_places(Op.NOT) else None
+    own = sketch.index.table(anchor).primary_key
+    if column is None or column.table != anchor or sketch.targets[0][1].aggregate is not None or len(own) == 1:
+        return anchor
+    name = sketch.index.column(anchor, column.column).name
+    for edge in sketch.index.graph.edges_of(anchor):
+        if edge.source == anchor and edge.source_columns == (name,) and edge.to_one:
+            sketch.targets = [(sketch.targets[0][0], Measure(key_columns(sketch.index, edge.target)[0]))]
+            return edge.target
+    return anchor
 
 
 def _anchor(sketch: Sketch) -> int | None:
@@ -81,7 +99,11 @@ def _anchor(sketch: Sketch) -> int | None:
         if head is not None:
             return head
     shown = {place for place, measure in sketch.targets if measure.aggregate is None}
+    denied = next(iter(sketch.free_places(Op.NOT)), len(sketch.nodes))
     for place in range(len(sketch.nodes)):
+        if place > denied and any(where < denied for where in shown):
+            # "Which event ids have no participant called ...": of the events, and not of whom they lack.
+            break
         table = sketch.table(place)
         pick = sketch.pick(place)
         if pick is not None and pick.with_table and place in shown:
@@ -127,7 +149,7 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
     figures = [target for target in targets if target.aggregate is not None]
     order = [Ordering(_counting(ordering.by, anchor), ordering.descending) for ordering in sketch.orderings]
     limit = sketch.limit
-    for ranking in sketch.rankings[:1]:
+    for ranking in (as_done(sketch, anchor, one) for one in sketch.rankings[:1]):
         by = ranked_by(sketch, anchor, ranking, tables)
         instead = of_parent(sketch, anchor, ranking, by, targets) or with_ties(sketch, anchor, ranking, by)
         if instead is not None:

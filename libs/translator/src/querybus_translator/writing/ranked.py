@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.readers.absences import is_many
@@ -73,8 +74,11 @@ def with_ties(sketch: Sketch, anchor: int, ranking: Ranking, by: Measure) -> Com
 def ranked_by(sketch: Sketch, anchor: int, ranking: Ranking, tables: list[int]) -> Measure:
     """What ranks: a figure, or the rows of the table that happen most often to what is ranked."""
     counted = ranking.counted
-    if isinstance(ranking.grouped, int) and counted is None:
-        many = [table for table in tables if table != ranking.grouped and is_many(sketch, ranking.grouped, table)]
+    ranked = ranking.grouped if isinstance(ranking.grouped, int) and counted is None else None
+    if ranked is None and ranking.by is None and counted in (None, anchor) and _are_named(sketch, anchor):
+        ranked = anchor
+    if ranked is not None:
+        many = [table for table in tables if table != ranked and is_many(sketch, ranked, table)]
         if many:
             return Measure(aggregate=Aggregate.COUNT, table=many[0])
     return (
@@ -82,6 +86,22 @@ def ranked_by(sketch: Sketch, anchor: int, ranking: Ranking, tables: list[int]) 
         or _summed(sketch, anchor, ranking.by, ranking)
         or Measure(aggregate=Aggregate.COUNT, table=counted)
     )
+
+
+def as_done(sketch: Sketch, anchor: int, ranking: Ranking) -> Ranking:
+    """ "The program that is broadcast most frequently": each program is one, and its broadcasts are many."""
+    done = ranking.grouped
+    is_bare = ranking.by == Measure(aggregate=Aggregate.COUNT) and ranking.counted is None
+    if not (isinstance(done, int) and is_bare and is_many(sketch, anchor, done) and _are_named(sketch, anchor)):
+        return ranking
+    return replace(ranking, by=Measure(aggregate=Aggregate.COUNT, table=done), grouped=None)
+
+
+def _are_named(sketch: Sketch, anchor: int) -> bool:
+    """Whether what is asked for are the rows of `anchor` by their names or keys."""
+    own = {*labels(sketch.index, anchor, chinese=sketch.chinese), *key_columns(sketch.index, anchor)}
+    shown = [measure.column for _, measure in sketch.targets]
+    return bool(shown) and any(column in own for column in shown) and not sketch.groups
 
 
 def _summed_within(sketch: Sketch, anchor: int, ranking: Ranking) -> Measure | None:

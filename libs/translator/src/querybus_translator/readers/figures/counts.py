@@ -13,7 +13,7 @@ from querybus_translator.readers.figures.shares import (
 )
 from querybus_translator.readers.kinds import rows_of_kind
 from querybus_translator.schema.additive import is_number_of
-from querybus_translator.writing.form import Aggregate, ColumnRef, Measure
+from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Measure, Operator
 from querybus_translator.writing.sketch import TEMPORAL, Sketch
 
 
@@ -40,6 +40,9 @@ def read_count(sketch: Sketch, place: int) -> None:
             # 多少个不同的频道所有者: of two nouns side by side the second is counted.
             sketch.take(following)
             following += 1
+    if sketch.table(following) in sketch.hidden_tables and sketch.table(following) is not None:
+        # "How many movie ratings": the ratings.
+        following = sketch.after(following)
     distinct = sketch.op(place) is Op.COUNT_KINDS or any(
         sketch.op(other) is Op.DISTINCT for other in range(place, (following if following is not None else place) + 1)
     )
@@ -69,6 +72,21 @@ def read_count(sketch: Sketch, place: int) -> None:
     sketch.take(place)
     sketch.doubts += 1.0 if is_measured else 0.05 if sketch.groups or sketch.targets else 0.1
     sketch.targets.append((place, Measure(aggregate=Aggregate.COUNT)))
+
+
+def count_rows_of_one(sketch: Sketch) -> None:
+    """ "How many results are 'Fail'": the rows that say so, for the value that is said is one."""
+    said = {
+        placed.condition.left.column
+        for placed in sketch.conditions
+        if isinstance(placed.condition, Comparison) and placed.condition.operator is Operator.EQUAL
+    }
+    sketch.targets = [
+        (place, Measure(aggregate=Aggregate.COUNT, table=measure.column.table))
+        if measure.column in said and measure.column is not None and measure.aggregate is Aggregate.COUNT
+        else (place, measure)
+        for place, measure in sketch.targets
+    ]
 
 
 def _is_part_of_figure(sketch: Sketch, place: int) -> bool:

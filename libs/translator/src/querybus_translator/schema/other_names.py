@@ -1,0 +1,58 @@
+"""What a table or a column is called besides its name: who directed is the director, `address_line_1` is an address."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+_AGENTS: Final = {
+    "written": ("writer", "author"),
+    "led": ("leader", "lead"),
+    "made": ("maker",),
+    "taught": ("teacher",),
+    "built": ("builder",),
+    "drawn": ("artist",),
+    "sung": ("singer",),
+    "won": ("winner",),
+    "held": ("holder",),
+}
+_JOINING: Final = frozenset({"and", "or"})
+_CODED: Final = frozenset({"type"})
+_NAME_WORDS_MIN: Final = 2
+
+
+def agents_of(participle: str) -> tuple[str, ...]:
+    """Return what those are called who do what a participle says was done.
+
+    >>> agents_of("directed"), agents_of("written")
+    (('directer', 'director', 'directr'), ('writer', 'author'))
+    """
+    if participle in _AGENTS:
+        return _AGENTS[participle]
+    root = participle.removesuffix("ed")
+    return (f"{root}er", f"{root}or", f"{root}r") if root != participle else ()
+
+
+def other_names(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Give the other names of something that is called by these words.
+
+    >>> list(other_names(("course", "author", "and", "tutor")))
+    [('course', 'author'), ('tutor',), ('course', 'tutor')]
+    >>> list(other_names(("address", "line", "1"))), list(other_names(("participant", "type", "code")))
+    ([('address',)], [('participant', 'type')])
+    """
+    if len(words) < _NAME_WORDS_MIN:
+        return
+    if len(words) == _NAME_WORDS_MIN and words[1] == "by":
+        yield from ((agent,) for agent in agents_of(words[0]))
+    if words[-1] == "code" and words[-2] in _CODED:
+        yield words[:-1]
+    if words[-2:] in (("line", "1"), ("line", "one")) and words[:-2]:
+        yield words[:-2]
+    joints = [place for place, word in enumerate(words) if word in _JOINING]
+    if len(joints) == 1 and 0 < joints[0] < len(words) - 1:
+        one, other = words[: joints[0]], words[joints[0] + 1 :]
+        yield one
+        yield other
+        if len(one) > 1 and len(other) == 1:
+            yield (*one[:-1], *other)

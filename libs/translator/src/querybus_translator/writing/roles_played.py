@@ -1,0 +1,69 @@
+"""Roles that rows play for others: "airports that are the destination of flights", "students who have secretary votes".
+
+A role whose own rows are asked for joins no second copy of them: it says by which key of the other table they are known.
+"""
+
+from __future__ import annotations
+
+from querybus_translator.language.clauses import negation_before
+from querybus_translator.schema.labels import key_columns
+from querybus_translator.writing.form import (
+    ColumnRef,
+    Comparison,
+    Form,
+    Measure,
+    Membership,
+    Operator,
+    condition_tables,
+)
+from querybus_translator.writing.sketch import Placed, Sketch
+from querybus_translator.writing.write import columns_named
+
+
+def read_roles_played(sketch: Sketch, anchor: int) -> None:
+    """Read each role of the rows of `anchor` that nothing else is said of as a membership in the table that names it."""
+    for place in sorted(sketch.assignment.picks):
+        number = sketch.table(place)
+        role = None if number is None else sketch.index.role(number)
+        if number is None or role is None or role.table != anchor or role.source == anchor or not sketch.is_free(place):
+            continue
+        key = key_columns(sketch.index, anchor)
+        if len(key) != 1 or _speaks_of(sketch, place, number, role.source):
+            continue
+        inside = [placed for placed in sketch.conditions if set(condition_tables(placed.condition)) == {role.source}]
+        column = columns_named(sketch.index, role.source, (role.column,))[0]
+        _play(sketch, place, key[0], column, inside)
+        sketch.hidden_tables.update((number, role.source))
+        for other in range(len(sketch.nodes)):
+            if sketch.table(other) in (number, role.source):
+                sketch.take(other)
+
+
+def _play(sketch: Sketch, place: int, key: ColumnRef, column: ColumnRef, inside: list[Placed]) -> None:
+    negation = negation_before(sketch, place)
+    sketch.take(place, negation)
+    for placed in inside:
+        sketch.conditions.remove(placed)
+    conditions = tuple(placed.condition for placed in inside)
+    if negation is not None and sketch.index.column(column.table, column.column).nullable:
+        # One empty key would make NOT IN exclude everything.
+        conditions = (*conditions, Comparison(Measure(column), Operator.NOT_NULL))
+    form = Form(targets=(Measure(column),), where=conditions)
+    sketch.absences.append((place, Membership(key, form, negated=negation is not None)))
+
+
+def _speaks_of(sketch: Sketch, place: int, role: int, source: int) -> bool:
+    """Whether more is said of the role, or more asked of the table that names it, than that there is such a row."""
+    tables = {role, source}
+    asked = {measure.home for _, measure in sketch.targets} | {
+        group if isinstance(group, int) else group.table for _, group in sketch.groups
+    }
+    counted = {comparison.left.home for _, comparison in sketch.having} | {
+        ranking.by.home if ranking.by is not None else ranking.counted for ranking in sketch.rankings
+    }
+    ordered = {ordering.by.home for ordering in sketch.orderings}
+    of_role = any(
+        other != place and pick.table == role and pick.column is not None
+        for other, pick in sketch.assignment.picks.items()
+    )
+    return of_role or not tables.isdisjoint(asked | counted | ordered)
