@@ -101,6 +101,71 @@ def test_extremes_parts_of_texts_and_negations_are_read(question: str, rows: lis
     assert sorted(map(sorted_row, found)) == sorted(map(sorted_row, rows))
 
 
+BUREAU_ROWS = """
+CREATE TABLE town (town_id INTEGER, town_name TEXT, residents INTEGER, total_horses INTEGER);
+CREATE TABLE contest (contest_id INTEGER, theme TEXT, month TEXT, host_town_id INTEGER REFERENCES town (town_id));
+CREATE TABLE office (office_id INTEGER, place TEXT, town_id INTEGER, WiFi TEXT, opened_year INTEGER);
+CREATE TABLE clerk (clerk_id INTEGER, clerk_name TEXT, age INTEGER);
+CREATE TABLE clerk_enrolment (enrolment_id INTEGER, clerk_id INTEGER, contest_id INTEGER, fee INTEGER);
+CREATE TABLE rating (rating_id INTEGER, contest_id INTEGER, stars INTEGER);
+INSERT INTO town VALUES (1, 'Ulm', 900, 10), (2, 'Bonn', 5000, 30);
+INSERT INTO contest VALUES (1, 'Jam', 'May', 1), (2, 'Bread', 'June', 2), (3, 'Cake', 'May', 2);
+INSERT INTO office VALUES (1, 'Port', 1, 'No', 2001), (2, 'Port', 1, 'Yes', 2009), (3, 'Hill', 2, 'No', 2011);
+INSERT INTO clerk VALUES (1, 'Ann Roe', 30), (2, 'Bob Poe', 50), (3, 'Cat Moe', 70);
+INSERT INTO clerk_enrolment VALUES (1, 1, 1, 5), (2, 1, 2, 7), (3, 2, 2, 9);
+INSERT INTO rating VALUES (1, 1, 5), (2, 1, 4), (3, 2, 3);
+"""
+BUREAU = catalog_of(
+    BUREAU_ROWS,
+    {
+        "town_name": ("Ulm", "Bonn"),
+        "month": ("May", "June"),
+        "theme": ("Jam", "Bread", "Cake"),
+        "place": ("Port", "Hill"),
+        "WiFi": ("Yes", "No"),
+        "clerk_name": ("Ann Roe", "Bob Poe", "Cat Moe"),
+    },
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "rows"),
+    [
+        ("What are the themes of contests with host towns having more than 1000 residents?", [("Bread",), ("Cake",)]),
+        ("What is the total number of horses in Bonn?", [(30,)]),
+        ("How many contests are in May?", [(2,)]),
+        ("How many offices were opened after the year 2008?", [(2,)]),
+        ("How many offices have no wifi?", [(2,)]),
+        ("What are all the places with an office?", [("Port",), ("Hill",)]),
+        ("How many distinct clerks are enrolled in contests?", [(2,)]),
+        ("What are the different months, and how many contests have each?", [("May", 2), ("June", 1)]),
+        ("What is the average age of clerks enrolled in contests in Bonn?", [(40.0,)]),
+        ("Find the names of clerks who are enrolled in contests with stars above 2", [("Ann Roe",), ("Bob Poe",)]),
+        ("Show the theme and highest stars for each contest", [("Jam", 5), ("Bread", 3)]),
+        ("What is the theme of the contest with the highest average rating?", [("Jam",)]),
+        ("Show the themes and ratings of contests", [("Jam", 5), ("Jam", 4), ("Bread", 3)]),
+        ("Which clerks are above age 40 but not under age 60?", [("Cat Moe",)]),
+        ("Find the clerks whose maximum fee is above 8", [("Bob Poe",)]),
+    ],
+)
+def test_host_towns_stored_months_and_rows_that_would_stand_twice(
+    question: str, rows: list[tuple[object, ...]]
+) -> None:
+    found = _answer(question, BUREAU, BUREAU_ROWS)
+    assert sorted(map(sorted_row, found)) == sorted(map(sorted_row, rows))
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Show the names of clerks that have more than one record",
+        "Which contests have the highest average rating and what are those ratings?",
+    ],
+)
+def test_what_counts_or_leaves_out_itself_is_asked_back(question: str) -> None:
+    assert isinstance(translate(question, BUREAU, today=TODAY), NotRead)
+
+
 @pytest.mark.parametrize(
     "question",
     [

@@ -30,6 +30,7 @@ _RATE: Final = re.compile(
 _AVERAGE_NUMBER: Final = re.compile(
     r"\b(average|mean) number of (?=[A-Za-z]+ (?:per|for each|for every) )", re.IGNORECASE
 )
+_TOTAL_NUMBER: Final = re.compile(r"\b(?P<total>total) (?:number|amount|count) of (?P<noun>[A-Za-z]+)\b", re.IGNORECASE)
 _PEOPLE: Final = re.compile(r"\b(how many|number of|which|what) (?:people|persons)\b", re.IGNORECASE)
 _CUSTOMERS: Final = re.compile(r"\b(?:members|customers|clients|users|visitors|subscribers)\b", re.IGNORECASE)
 _WORKING: Final = re.compile(r"\b(?:work|works|worked|working|employed)\b", re.IGNORECASE)
@@ -262,6 +263,16 @@ def _scores_in_chinese(question: str, index: CatalogIndex) -> str:
     return _SCORE_ZH.sub(rf"\1{known or _SCORES_ZH[0]}", question)
 
 
+def _numbers_of(question: str, index: CatalogIndex) -> str:
+    """ "The total number of horses" is what a column of total horses holds, where there is one."""
+
+    def written(said: re.Match[str]) -> str:
+        called = f"{said['total']} {said['noun']}"
+        return called if index.knows(called.replace(" ", "_")) else said[0]
+
+    return _TOTAL_NUMBER.sub(written, question)
+
+
 def _without_prefix(question: str, index: CatalogIndex) -> str:
     """Return "unpaid invoices" as "invoices that are not paid", where the catalog knows the one word and not the other."""
 
@@ -412,6 +423,7 @@ _BY_CATALOG: Final = (
     _best_reviews,
     _stars,
     _average_numbers,
+    _numbers_of,
     _rates,
     _without_prefix,
     _people,

@@ -84,7 +84,12 @@ def _counts_itself(whole: Whole) -> bool:
         if item.aggregate is Aggregate.COUNT and item.column is None
     }
     keys = [set(key_columns(index, table)) for table in counted if table is not None]
-    return any(key and key <= set(form.group) for key in keys)
+    if any(key and key <= set(form.group) for key in keys):
+        return True
+    # "Pilots that have more than one record", read as pilots of one name: unless groups are asked for, names are of one each.
+    is_grouped = any(node.op in (Op.EACH, Op.BY, Op.GROUPED, Op.COMMON, Op.RARE) for node in whole.sketch.nodes)
+    named = [labels(index, table) for table in counted if table is not None]
+    return not is_grouped and any(names and set(names) <= set(form.group) for names in named)
 
 
 def _echoes(whole: Whole) -> bool:
@@ -102,6 +107,25 @@ def _echoes(whole: Whole) -> bool:
 def _said(form: Form) -> set[ColumnRef | None]:
     """Return the columns of which the question says what they are."""
     return {item.left.column for item in form.where if isinstance(item, Comparison) and item.operator is Operator.EQUAL}
+
+
+def _leaves_out(whole: Whole) -> bool:
+    """ "The titles and ratings of films": of what is listed beside the columns asked for nothing is shown."""
+    sketch, form = whole.sketch, whole.form
+    shown = {target.home for target in form.targets} | {column.table for column in form.group}
+    asked = {place for place, _ in sketch.targets}
+    for place in range(len(sketch.nodes)):
+        table, joint = sketch.table(place), sketch.before(place)
+        if table is None or joint is None or table in shown or not sketch.asked[place]:
+            continue
+        # "... with the highest rating, and what are those ratings?"
+        is_again = (
+            sketch.op(joint) is Op.SHOW and joint > 0 and (form.limit is not None or min(asked, default=joint) < joint)
+        )
+        is_beside = sketch.op(joint) is Op.AND and joint == place - 1 and sketch.before(joint) in asked
+        if is_again or is_beside:
+            return True
+    return False
 
 
 def _counts_mass(whole: Whole) -> bool:
@@ -330,6 +354,7 @@ NOT_MEANT: Final[tuple[Rule, ...]] = (
     _ranks_one,
     _counts_itself,
     _echoes,
+    _leaves_out,
     _counts_mass,
     _counts_money,
     _names_nobody,

@@ -44,8 +44,12 @@ def add_condition(
     sketch: Sketch, place: int, left: Measure, operator: Operator, right: Literal | ColumnRef | Form
 ) -> None:
     negation = negation_before(sketch, place)
+    before = sketch.before(place)
     if negation is not None:
         sketch.take(negation)
+        operator = operator.opposite
+    elif before is not None and sketch.op(before) is Op.BUT and "not" in sketch.nodes[before].text.lower():
+        # "Above 40 but not under 60".
         operator = operator.opposite
     sketch.conditions.append(Placed(place, Comparison(left, operator, right)))
 

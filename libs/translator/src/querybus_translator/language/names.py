@@ -16,6 +16,8 @@ _HAN_RUN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
 _PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+|[^\W\d_]+")
 
 
+_BYTES = re.compile(r"(?<![A-Za-z])[KMGTkmgt]i?B(?![a-z])")
+"""Units that are written in both cases: a MiB is one word."""
 _TIMES = {"min": "minute", "sec": "second", "hr": "hour"}
 
 
@@ -30,7 +32,7 @@ def name_words(name: str) -> tuple[str, ...]:
     if whole is not None:
         return whole
     names: list[str] = []
-    parts = _PART.findall(name)
+    parts = _PART.findall(_BYTES.sub(lambda said: said[0].lower(), name))
     for place, part in enumerate(parts):
         word = part.lower()
         spelt = lexicon().abbreviations.get(word)

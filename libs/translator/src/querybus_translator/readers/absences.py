@@ -15,6 +15,7 @@ from querybus_translator.schema.joins import Edge
 from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import (
+    ColumnRef,
     Comparison,
     Condition,
     Form,
@@ -64,8 +65,11 @@ def _absence(sketch: Sketch, place: int, anchor: int) -> None:
             is_never_empty = is_number or sketch.is_flag(column)
             # "Without stock": a figure that is never empty is missing where it is nothing.
             _, no = sketch.flag_values(column) or (1, 0)
-            nothing = Comparison(Measure(column), Operator.EQUAL, Literal(no))
-            missing_value = nothing if is_never_empty else Comparison(Measure(column), Operator.IS_NULL)
+            said_no = next((held for held in _values(sketch, column) if held.lower() in _NONE), None)
+            nothing = Comparison(Measure(column), Operator.EQUAL, Literal(no if said_no is None else said_no))
+            missing_value = (
+                nothing if is_never_empty or said_no is not None else Comparison(Measure(column), Operator.IS_NULL)
+            )
             sketch.conditions.append(Placed(place, missing_value))
             return
         _negate_conditions(sketch, place, end, anchor)
@@ -95,6 +99,14 @@ def _absence(sketch: Sketch, place: int, anchor: int) -> None:
             place, named, *(other for other in range(place + 1, named or place) if is_denied_deed(sketch, other))
         )
         _hide(sketch, place, end, anchor)
+
+
+def _values(sketch: Sketch, column: ColumnRef) -> tuple[str, ...]:
+    return sketch.index.column(column.table, column.column).values
+
+
+_NONE = frozenset({"no", "none", "n", "false", "无", "否", "没有"})
+"""What is stored where there is nothing of it."""
 
 
 def _hide(sketch: Sketch, place: int, end: int, anchor: int) -> None:

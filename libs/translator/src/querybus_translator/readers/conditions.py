@@ -39,7 +39,14 @@ from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Form, Literal, Measure, Operator
 from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
 
-_AGGREGATED = {Op.AVERAGE: Aggregate.AVERAGE, Op.SUM: Aggregate.SUM}
+_AGGREGATED = {
+    Op.AVERAGE: Aggregate.AVERAGE,
+    Op.SUM: Aggregate.SUM,
+    Op.MAXIMUM: Aggregate.MAXIMUM,
+    Op.MINIMUM: Aggregate.MINIMUM,
+    Op.HIGHEST: Aggregate.MAXIMUM,
+    Op.LOWEST: Aggregate.MINIMUM,
+}
 _PASSIVE = frozenset({"was", "were", "is", "are", "been", "being", "got"})
 _AGE_MAX = 120
 # "People over 40": without a column these bound an age, where there is one.

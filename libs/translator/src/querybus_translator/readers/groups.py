@@ -30,19 +30,7 @@ def read_groups(sketch: Sketch) -> None:
     _asked_when(sketch)
     _listed_by_count(sketch)
     beside_their_count(sketch)
-    for place in sketch.free_places(Op.EACH):
-        named = sketch.after(place, over=(Op.DISTINCT, Op.SHOW))
-        if not has_figure and not _adds_up(sketch, place):
-            _shown_beside(sketch, place, named)
-            # "The latest visit of each animal" is one of many, which is not written here: it is left, and asked about.
-            if not (sketch.rankings and sketch.pick(named) is not None and named == place + 1):
-                sketch.take(place)
-            continue
-        if _by_time(sketch, place) or sketch.pick(named) is None or sketch.value(named) is not None:
-            continue
-        _group(sketch, place, named)
-        if sketch.op(sketch.after(named)) is Op.AND:
-            _by_time(sketch, sketch.after(named) or place)
+    _read_each(sketch, has_figure=has_figure)
     for place in sketch.free_places(Op.BY):
         has_figure = has_figure or _adds_up(sketch, place)
         step = _step_behind(sketch, place)
@@ -57,7 +45,7 @@ def read_groups(sketch: Sketch) -> None:
         named = sketch.after(place, over=(Op.DISTINCT,))
         if sketch.pick(named) is None or sketch.value(named) is not None or not sketch.is_free(named):
             continue
-        if is_agent(sketch, place, named):
+        if is_agent(sketch, place, named) or _are_all(sketch, place, named):
             continue
         grouped = sketch.after(named)
         if has_figure and (
@@ -80,6 +68,37 @@ def read_groups(sketch: Sketch) -> None:
         if all(node.kind is NodeKind.STOP or node.op is Op.AND for node in sketch.nodes[:place]) and not sketch.context:
             # "By city", 按城市呢: a change to something that is not at hand, and no question of its own.
             sketch.doubts += 1.0
+
+
+_HAVING = frozenset({"have", "has", "had", "that have", "which have", "that has"})
+
+
+def _read_each(sketch: Sketch, *, has_figure: bool) -> None:
+    # "By the number of cities that have each".
+    sketch.take(*(place for place in sketch.free_places(Op.EACH) if _ends_with_each(sketch, place)))
+    for place in sketch.free_places(Op.EACH):
+        named = sketch.after(place, over=(Op.DISTINCT, Op.SHOW))
+        if not has_figure and not _adds_up(sketch, place):
+            _shown_beside(sketch, place, named)
+            # "The latest visit of each animal" is one of many, which is not written here: it is left, and asked about.
+            if not (sketch.rankings and sketch.pick(named) is not None and named == place + 1):
+                sketch.take(place)
+            continue
+        if _by_time(sketch, place) or sketch.pick(named) is None or sketch.value(named) is not None:
+            continue
+        _group(sketch, place, named)
+        if sketch.op(sketch.after(named)) is Op.AND:
+            _by_time(sketch, sketch.after(named) or place)
+
+
+def _are_all(sketch: Sketch, place: int, named: int | None) -> bool:
+    """ "Services provided by all stations": of all of them together."""
+    between = sketch.nodes[place + 1 : place if named is None else named]
+    return any(node.text.lower() in {"all", "any"} for node in between)
+
+
+def _ends_with_each(sketch: Sketch, place: int) -> bool:
+    return sketch.after(place) is None and place > 0 and sketch.nodes[place - 1].text.lower() in _HAVING
 
 
 def _asked_when(sketch: Sketch) -> None:

@@ -11,7 +11,7 @@ from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.stems import base_form
 from querybus_translator.readers.deeds import rows_of_deed
-from querybus_translator.readers.figures.amounts import amount_of_rows, asks_money, one_amount
+from querybus_translator.readers.figures.amounts import amount_of_rows, asks_money, one_amount, rating_of_rows
 from querybus_translator.readers.figures.payments import amount_of_verb, money_on, only_meant
 from querybus_translator.readers.kinds import rows_of_kind
 from querybus_translator.readers.superlatives import (
@@ -23,6 +23,7 @@ from querybus_translator.readers.superlatives import (
     asks_which,
     concepts_of,
     ends_question,
+    is_compared,
     is_direct,
     is_lasting,
     is_of_time,
@@ -61,7 +62,7 @@ def read_rankings(sketch: Sketch) -> None:
     _sorted_first(sketch)
     _rated(sketch)
     for place in sketch.free_places(*_SUPERLATIVES):
-        if sketch.taken[place]:
+        if sketch.taken[place] or is_compared(sketch, place):
             continue
         op = sketch.op(place)
         if op in {Op.COMMON, Op.RARE}:
@@ -71,7 +72,7 @@ def read_rankings(sketch: Sketch) -> None:
         else:
             _highest(sketch, place)
     for place in sketch.free_places(Op.MAXIMUM, Op.MINIMUM):
-        if not sketch.asked[place]:
+        if not sketch.asked[place] and not is_compared(sketch, place):
             _highest(sketch, place)
     _number_of_rows(sketch)
 
@@ -344,7 +345,7 @@ def _aggregate_from(sketch: Sketch, place: int | None) -> Measure | None:
     if aggregate is None:
         return None
     named = sketch.after(place)
-    column = sketch.column(named)
+    column = sketch.column(named) or rating_of_rows(sketch, named)
     if column is None or not sketch.is_numeric(column):
         return None
     sketch.take(place, named)
@@ -376,7 +377,7 @@ def _highest(sketch: Sketch, place: int) -> None:
             sketch.rankings.append(Ranking(place, None, descending, count, counted=sketch.table(named)))
             return
         following = named if sketch.column(named) is not None else following
-    column = sketch.column(following) if sketch.is_free(following) else None
+    column = (sketch.column(following) or rating_of_rows(sketch, following)) if sketch.is_free(following) else None
     if column is not None and ranks(sketch, column):
         sketch.take(place, following)
         # "The latest review" is no rating, "the oldest booking" no time of booking.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from querybus_translator.language.clauses import OPERATORS
 from querybus_translator.language.lexicon import ADJECTIVES, Concept, Op, lexicon
 from querybus_translator.language.stems import base_form
 from querybus_translator.schema.labels import key_columns, labels
@@ -95,9 +96,9 @@ def is_direct(sketch: Sketch, place: int) -> bool:
     other = sketch.before(place)
     if other is None:
         return place == 0 or all(node.kind is NodeKind.STOP for node in sketch.nodes[:place])
-    return sketch.op(other) in {Op.SHOW, Op.AVERAGE, Op.MAXIMUM, Op.MINIMUM, Op.SUM} or (
-        sketch.op(other) is Op.AND and sketch.op(sketch.before(other)) in {Op.AVERAGE, Op.MAXIMUM, Op.MINIMUM, Op.SUM}
-    )
+    figures = {Op.AVERAGE, Op.MAXIMUM, Op.MINIMUM, Op.SUM}
+    listed = sketch.before(other) if sketch.op(other) is Op.AND else None
+    return sketch.op(other) in {Op.SHOW, *figures} or sketch.op(listed) in figures or sketch.column(listed) is not None
 
 
 _HOW_MUCH = frozenset({"是多少", "多少"})
@@ -151,3 +152,13 @@ def asks_which(sketch: Sketch, place: int, home: int) -> bool:
 def lasts(sketch: Sketch, place: int) -> bool:
     """Whether a superlative speaks of how long something takes: the longest, the shortest."""
     return any("duration" in concept.of for concept in concepts_of(sketch, place))
+
+
+def is_compared(sketch: Sketch, place: int) -> bool:
+    """ "Whose highest price is above 50": the figure of each, which ranks nothing."""
+    op = sketch.op(sketch.after(sketch.after(place), over=(Op.EQUAL,)))
+    is_figure = sketch.op(place) in _OF_FIGURES and sketch.is_numeric(sketch.column(sketch.after(place)))
+    return is_figure and op in OPERATORS and not sketch.asked[place]
+
+
+_OF_FIGURES = frozenset({Op.MAXIMUM, Op.MINIMUM, Op.HIGHEST, Op.LOWEST})

@@ -19,6 +19,7 @@ from querybus_translator.readers.figures.amounts import (
     is_unit_of_figure,
     one_amount,
     price_of_rows,
+    rating_of_rows,
     sum_of_each,
     swallowed_totals,
 )
@@ -136,11 +137,35 @@ def _listed_values(sketch: Sketch) -> None:
     if not sketch.chinese:
         said = [node.text.lower() for node in sketch.nodes if node.kind is not NodeKind.MARK]
         asks = sketch.op(0) is Op.SHOW and (said[-2:] == ["are", "there"] or " ".join(said[-3:]) in _HAVING)
-        asks = asks or _are_all_kinds(sketch)
+        asks = asks or _are_all_kinds(sketch) or _have_rows(sketch)
     if column is None or sketch.targets[0][1].aggregate is not None or not asks or sketch.is_key(column):
         return
     if column not in labels(sketch.index, column.table, chinese=True):
         sketch.distinct = True
+
+
+def _have_rows(sketch: Sketch) -> bool:
+    """ "The locations with a cinema", "which cities have airports": a location is asked for once, however many it has."""
+    place, measure = sketch.targets[0]
+    column = measure.column
+    if column is None or column in labels(sketch.index, column.table):
+        return False
+    for other in range(place + 1, len(sketch.nodes)):
+        if sketch.table(other) == column.table:
+            between = {node.text.lower() for node in sketch.nodes[place + 1 : other]}
+            return not between.isdisjoint(_OWNING) and between <= _OWNING | {
+                "a",
+                "an",
+                "any",
+                "some",
+                "at",
+                "least",
+                "one",
+            }
+    return False
+
+
+_OWNING = frozenset({"with", "have", "has", "that have", "which have", "that has", "having"})
 
 
 def _are_all_kinds(sketch: Sketch) -> bool:
@@ -250,7 +275,9 @@ def _joined_tables(sketch: Sketch) -> None:
             continue
         if any(sketch.column(other) is not None for other in range(place + 1, min(place + 2, len(sketch.nodes)))):
             continue
-        sketch.targets += [(place, Measure(label)) for label in labels(sketch.index, table, chinese=sketch.chinese)]
+        rating = rating_of_rows(sketch, place)
+        shown = labels(sketch.index, table, chinese=sketch.chinese) if rating is None else (rating,)
+        sketch.targets += [(place, Measure(column)) for column in shown]
 
 
 def _named_kind(sketch: Sketch, plain: Sequence[Measure]) -> None:
@@ -303,11 +330,14 @@ def _direct_rankings(sketch: Sketch) -> None:
         )
     ):
         return
-    others = any(
-        sketch.column(place) is not None and sketch.is_free(place) and sketch.asked[place]
+    others = [
+        column.table
         for place in range(len(sketch.nodes))
-    )
-    if others:
+        if (column := sketch.column(place)) is not None and sketch.is_free(place) and sketch.asked[place]
+    ]
+    # "The title and highest price for each film": what each has, beside its own columns.
+    grouped = {group for _, group in sketch.groups if isinstance(group, int)}
+    if others and not (len(grouped) == 1 and grouped.issuperset(others)):
         return
     for item in direct:
         if item.by is not None and item.by.column is not None and item.by.aggregate is None:
@@ -396,7 +426,13 @@ def _figure_elsewhere(sketch: Sketch, place: int, places: list[int], aggregates:
     amount = None
     if following is not None and sketch.table(following) is not None:
         said = amount_of_verb(sketch, following)
-        amount = amount_of_rows(sketch, following) or price_of_rows(sketch, following) or (said[0] if said else None)
+        rating = rating_of_rows(sketch, following) if Aggregate.SUM not in aggregates else None
+        amount = (
+            rating
+            or amount_of_rows(sketch, following)
+            or price_of_rows(sketch, following)
+            or (said[0] if said else None)
+        )
         if amount is None and Aggregate.SUM not in aggregates:
             amount = one_amount(sketch, following + 1)
     if amount is not None and Aggregate.SUM not in aggregates and sketch.is_free(following):

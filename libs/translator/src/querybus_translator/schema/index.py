@@ -24,7 +24,7 @@ from querybus_translator.language.stems import base_form, stem
 from querybus_translator.language.tokens import TokenKind, tokenize
 from querybus_translator.schema.chinese import TRANSLATED, VALUE_WORDS_MAX, chinese_meanings, stands_for
 from querybus_translator.schema.joins import JoinGraph
-from querybus_translator.schema.other_names import other_names
+from querybus_translator.schema.other_names import names_from_keys, other_names
 from querybus_translator.schema.roles import Role, roles_of
 
 COMMENT_WORDS_MAX = 5
@@ -71,6 +71,9 @@ _STAFF: Final = frozenset({"staff", "employee", "worker", "personnel", "crew"})
 _NAMES_OF_PEOPLE: Final = frozenset(
     {("full", "name"), ("first", "name"), ("last", "name"), ("fname",), ("lname",), ("surname",)}
 )
+
+
+_SHORT_NAME_MAX: Final = 5
 
 
 class CatalogIndex:
@@ -316,7 +319,7 @@ class CatalogIndex:
                 self.han_words.update(value for value in column.values if is_han(value))
 
     def _add_table(self, number: int, table: Table) -> None:
-        table_names = _with_key_name(table, self._names(table, owner=""))
+        table_names = (*_with_key_name(table, self._names(table, owner="")), *names_from_keys(self.catalog, table))
         # "Customer since" is said of customers, whatever their table is called.
         since = [name_words(column.name) for column in table.columns]
         table_names = tuple(dict.fromkeys((*table_names, *((words[0],) for words in since if words[1:] == ("since",)))))
@@ -385,6 +388,9 @@ class CatalogIndex:
         for text in texts:
             words = name_words(text)
             pairs += [words, *(() if is_key else other_names(words))]
+            if len(words) > 1 and text.isalpha() and len(text) <= _SHORT_NAME_MAX:
+                # "WiFi" is one word.
+                pairs.append((text.lower(),))
             if table is not None and is_han(text):
                 pairs += [(item,) for item in self._shorter(text, table)]
             if len(words) == 1 and is_han(words[0]):

@@ -200,8 +200,10 @@ def _spans_from(tokens: Sequence[Token], start: int, index: CatalogIndex, today:
     if period is not None:
         end, read = period
         text = text_of(tokens, start, end)
-        # Above its words taken one by one: 最近30天 is no ranking by what is most recent.
-        result.append(Span(start, end, 1.02 * (end - start) + 0.1, Node(NodeKind.PERIOD, text, period=read)))
+        # Above its words taken one by one: 最近30天 is no ranking by what is most recent. "May" is what a column of months holds.
+        is_stored = end == start + 1 and (first.norm,) in index.values
+        weight = 0.3 if is_stored else 1.02 * (end - start) + 0.1
+        result.append(Span(start, end, weight, Node(NodeKind.PERIOD, text, period=read)))
     clock = read_clock(tokens, start)
     if clock is not None:
         end, at = clock

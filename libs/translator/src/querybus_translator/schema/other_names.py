@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from querybus.core.catalog import Catalog, Table
+from querybus_translator.language.lexicon import lexicon
+from querybus_translator.language.names import name_words
+
 _AGENTS: Final = {
     "written": ("writer", "author"),
     "led": ("leader", "lead"),
@@ -56,3 +60,24 @@ def other_names(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         yield other
         if len(one) > 1 and len(other) == 1:
             yield (*one[:-1], *other)
+
+
+def names_from_keys(catalog: Catalog, table: Table) -> tuple[tuple[str, ...], ...]:
+    """Return what others call the rows of a table by the one key that refers to it: a host city is a city.
+
+    Keys of one column whose name ends with the table's; a table that refers to it by several has roles instead.
+    """
+    own = name_words(table.name)
+    found: list[tuple[str, ...]] = []
+    for other in catalog.tables:
+        keys = [
+            key.columns[0]
+            for key in other.foreign_keys
+            if key.referred_table.lower() == table.name.lower() and len(key.columns) == 1
+        ]
+        words = name_words(keys[0]) if len(keys) == 1 and other is not table else ()
+        while words and words[-1] in lexicon().key_words:
+            words = words[:-1]
+        if len(words) > len(own) and words[-len(own) :] == own:
+            found.append(words)
+    return tuple(dict.fromkeys(found))

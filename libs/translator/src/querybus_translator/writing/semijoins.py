@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from querybus_translator.schema.index import CatalogIndex
+from querybus_translator.schema.joins import Edge
 from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.writing.form import (
     Aggregate,
@@ -53,10 +54,17 @@ def semi_joined(form: Form, index: CatalogIndex) -> Form | None:
         first = path[0]
         if first.source == home and first.to_one:
             continue
-        if len(others) > 1 and any(condition_tables(condition) not in {(home,), (table,)} for condition in form.where):
+        if not _lie_beyond(form, index, home, first, others):
             return form
         return _with_membership(form, index, home, table)
     return form
+
+
+def _lie_beyond(form: Form, index: CatalogIndex, home: int, first: Edge, others: Sequence[int]) -> bool:
+    """Whether all other tables are reached by one key, and no condition compares with those of the other side."""
+    ways = [index.graph.path((home,), table) for table in others]
+    compares = any({home} < set(condition_tables(condition)) for condition in form.where)
+    return not compares and all(way and way[0] == first for way in ways)
 
 
 def are_rows_themselves(form: Form, index: CatalogIndex, values: Sequence[Comparison]) -> bool:

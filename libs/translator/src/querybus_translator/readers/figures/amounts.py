@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from querybus.core.catalog import ColumnKind
 from querybus.text.readable_name import spoken_name
-from querybus_translator.language.lexicon import Op
+from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.stems import base_form
 from querybus_translator.schema.additive import is_additive
 from querybus_translator.schema.labels import labels
@@ -54,6 +54,17 @@ def amount_of_rows(sketch: Sketch, place: int) -> ColumnRef | None:
     is_summed = bool(words) and (base_form(words[-1]) in _SUMMED_ROWS or words[-1].endswith(MONEY_ROWS_ZH))
     is_summed = is_summed or head in MONEY_ROWS
     return one_amount(sketch, place + 1) if is_summed else None
+
+
+def rating_of_rows(sketch: Sketch, place: int | None) -> ColumnRef | None:
+    """ "The highest average rating", where ratings are rows of their own: the one figure that they have."""
+    table = sketch.table(place)
+    if table is None or place is None or sketch.index.role(table) is not None:
+        return None
+    figures = sketch.figures_of(table)
+    words = sketch.nodes[place].text.lower().split()
+    is_rating = base_form(words[-1]) in lexicon().averaged and len(figures) == 1
+    return figures[0] if is_rating and sketch.time_columns(table)[:1] != figures else None
 
 
 def price_of_rows(sketch: Sketch, place: int) -> ColumnRef | None:

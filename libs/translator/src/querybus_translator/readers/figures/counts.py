@@ -15,6 +15,7 @@ from querybus_translator.readers.kinds import rows_of_kind
 from querybus_translator.schema.additive import is_number_of
 from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Measure, Operator
 from querybus_translator.writing.sketch import TEMPORAL, Sketch
+from querybus_translator.writing.write import columns_named
 
 
 def read_count(sketch: Sketch, place: int) -> None:
@@ -121,6 +122,17 @@ def _prefers_previous(sketch: Sketch, place: int, previous: int | None, followin
     return sketch.pick(previous) is not None and sketch.pick(following) is None
 
 
+def _named_first(sketch: Sketch, place: int, table: int) -> Measure | None:
+    """ "Distinct students enrolled in courses": the students of the enrolments, each once."""
+    first = base_form(sketch.nodes[place].text.lower().split()[0])
+    named = [other for other in sketch.index.called_by(first) if other != table]
+    for edge in sketch.index.graph.edges_of(table):
+        if edge.source == table and edge.target in named and len(edge.source_columns) == 1:
+            column = columns_named(sketch.index, table, edge.source_columns)[0]
+            return Measure(column, Aggregate.COUNT, distinct=True)
+    return None
+
+
 def _counted(sketch: Sketch, place: int, *, distinct: bool) -> Measure | None:
     table, column, value = sketch.table(place), sketch.column(place), sketch.value(place)
     amount = amount_of_rows(sketch, place) if sketch.chinese and sketch.free_places(Op.IN_ALL) else None
@@ -129,7 +141,8 @@ def _counted(sketch: Sketch, place: int, *, distinct: bool) -> Measure | None:
         sketch.take(*sketch.free_places(Op.IN_ALL))
         return Measure(amount, Aggregate.SUM)
     if table is not None:
-        return Measure(aggregate=Aggregate.COUNT, table=table)
+        known = _named_first(sketch, place, table) if distinct else None
+        return Measure(aggregate=Aggregate.COUNT, table=table) if known is None else known
     if value is not None:
         rows = rows_of_kind(sketch, value)
         quantity = _quantity(sketch, rows) if rows != value.table else None
