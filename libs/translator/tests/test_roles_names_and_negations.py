@@ -87,6 +87,9 @@ def test_a_column_is_found_by_what_people_call_it(question: str, rows: list[tupl
         ("What is the lowest and highest size of films?", [(300, 900)]),
         ("Find the maximum and minimum number of stars", [(5, 2)]),
         ("Show the directors who made one film", [("Mia",)]),
+        ("For all directors who made more than one film, return the titles of films and the director", [("Leo", "Dust"), ("Leo", "Echo Express")]),
+        ("Show the film types that have not included films with the director Mia", [("long",)]),
+        ("Show the director names", [("Mia",), ("Leo",), ("Leo",)]),
         ("How many films have 'Express' in their titles?", [(1,)]),
         ("How many film ratings have more than 3 stars?", [(2,)]),
         ("Show the titles of films. Sort the results by title", [("Dust",), ("Echo Express",), ("Salt",)]),
@@ -143,6 +146,7 @@ BUREAU = catalog_of(
         ("Find the names of clerks who are enrolled in contests with stars above 2", [("Ann Roe",), ("Bob Poe",)]),
         ("Show the theme and highest stars for each contest", [("Jam", 5), ("Bread", 3)]),
         ("What is the theme of the contest with the highest average rating?", [("Jam",)]),
+        ("Which places opened after 2005?", [("Port",), ("Hill",)]),
         ("Show the themes and ratings of contests", [("Jam", 5), ("Jam", 4), ("Bread", 3)]),
         ("Which clerks are above age 40 but not under age 60?", [("Cat Moe",)]),
         ("Find the clerks whose maximum fee is above 8", [("Bob Poe",)]),
@@ -159,6 +163,8 @@ def test_host_towns_stored_months_and_rows_that_would_stand_twice(
     "question",
     [
         "Show the names of clerks that have more than one record",
+        "How many clerks are enrolled in a fee",
+        "Which contests have more than 2 host towns?",
         "Which contests have the highest average rating and what are those ratings?",
     ],
 )

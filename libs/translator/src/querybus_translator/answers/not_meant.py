@@ -128,6 +128,37 @@ def _leaves_out(whole: Whole) -> bool:
     return False
 
 
+def _counts_the_one(whole: Whole) -> bool:
+    """ "Hotels with 5 star ratings": of what each row has one of, there are no five."""
+    form, sketch = whole.form, whole.sketch
+    homes = {target.home for target in form.targets if target.aggregate is None}
+    graph = sketch.index.graph
+    for item in form.having:
+        counted = item.left.table if item.left.aggregate is Aggregate.COUNT and item.left.column is None else None
+        for home in homes:
+            if counted is None or home is None or home == counted:
+                continue
+            if graph.path((home,), counted) and not graph.is_many(home, counted):
+                return True
+    return False
+
+
+def _groups_unasked(whole: Whole) -> bool:
+    """ "How many scientists are assigned to any project": nobody asked for as many as there are projects."""
+    sketch, form = whole.sketch, whole.form
+    counts = [place for place, measure in sketch.targets if measure.aggregate is Aggregate.COUNT]
+    plain = [place for place, measure in sketch.targets if measure.aggregate is None]
+    if sketch.chinese or not form.group or sketch.groups or not counts or not plain or min(plain) < min(counts):
+        return False
+    if any(node.kind is NodeKind.WORD and not sketch.taken[place] for place, node in enumerate(sketch.nodes)):
+        # An unknown word behind the column may be one of its values: that is what is asked back.
+        return False
+    between = sketch.nodes[min(counts) : min(plain)]
+    return not any(
+        node.op in (Op.AND, Op.EACH, Op.BY, Op.SHOW) or node.text in {",", ".", "?", ";"} for node in between
+    )
+
+
 def _counts_mass(whole: Whole) -> bool:
     """ "Total stock", "the most stock": so much of it, and not how many rows hold some."""
     figures = [*whole.form.targets, *(ordering.by for ordering in whole.form.order)]
@@ -355,6 +386,8 @@ NOT_MEANT: Final[tuple[Rule, ...]] = (
     _counts_itself,
     _echoes,
     _leaves_out,
+    _counts_the_one,
+    _groups_unasked,
     _counts_mass,
     _counts_money,
     _names_nobody,

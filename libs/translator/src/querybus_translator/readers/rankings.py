@@ -25,6 +25,7 @@ from querybus_translator.readers.superlatives import (
     ends_question,
     is_compared,
     is_direct,
+    is_first,
     is_lasting,
     is_of_time,
     is_reversed,
@@ -354,8 +355,7 @@ def _aggregate_from(sketch: Sketch, place: int | None) -> Measure | None:
 
 def _highest(sketch: Sketch, place: int) -> None:
     count, where = _take_count(sketch, place)
-    start = where if where is not None and where > place else place
-    following = sketch.after(start, over=(Op.DISTINCT,))
+    following = sketch.after(start := max(place, where or place), over=(Op.DISTINCT,))
     if where is not None and sketch.op(following) in _SUPERLATIVES and following is not None:
         # "The top 5 largest": the number goes with the second word.
         sketch.take(place)
@@ -384,8 +384,8 @@ def _highest(sketch: Sketch, place: int) -> None:
         is_other = is_of_time(sketch, place) and not says_when(sketch, place, column)
         is_no_height = sketch.kind(column) in TEMPORAL and sketch.nodes[place].text.lower().endswith(HEIGHTS)
         sketch.doubts += 1.0 if is_other or is_no_height or names_rows(sketch, place, following) else 0.0
-        direct = is_direct(sketch, place) and where is None
-        sketch.rankings.append(Ranking(place, Measure(column), descending, count, direct=direct))
+        is_asked = is_direct(sketch, place) and where is None
+        sketch.rankings.append(Ranking(place, Measure(column), descending, count, direct=is_asked))
         return
     if _by_figure_before(sketch, place, descending, count, is_counted=where is not None):
         return
@@ -393,8 +393,8 @@ def _highest(sketch: Sketch, place: int) -> None:
         key = _key_after_by(sketch, start)
         if key is not None:
             sketch.take(place)
-            if key.column is not None and key.aggregate is None:
-                descending = descending is not is_reversed(sketch, place, key.column)
+            plain = key.column if key.aggregate is None else None
+            descending = descending if plain is None else descending is not is_reversed(sketch, place, plain)
             sketch.rankings.append(Ranking(place, key, descending, count))
             return
     amount = (
@@ -415,8 +415,7 @@ def _by_concept(
     sketch: Sketch, place: int, following: int | None, descending: bool, count: int, *, is_counted: bool
 ) -> None:
     """Rank by the column that an adjective speaks of: the oldest, the dearest, the latest; else only limit the rows."""
-    concepts = concepts_of(sketch, place)
-    table, kind = sketch.table(following), sketch.value(following)
+    concepts, table, kind = concepts_of(sketch, place), sketch.table(following), sketch.value(following)
     if table is None and kind is not None and concepts:
         # "The heaviest dog" is an animal.
         table = rows_of_kind(sketch, kind)
@@ -439,7 +438,8 @@ def _by_concept(
         previous = sketch.before(place, over=(Op.EQUAL,))
         sketch.take(place, previous if sketch.is_free(previous) and sketch.column(previous) == ref else None)
         sketch.doubts += 0.04 if not takes_time(sketch, place) or is_lasting(sketch, ref) else 1.0
-        sketch.rankings.append(Ranking(place, Measure(ref), descending is not backwards, count))
+        descending = descending is not backwards and not is_first(sketch, place, ref)
+        sketch.rankings.append(Ranking(place, Measure(ref), descending, count))
         return
     if (
         is_counted

@@ -162,3 +162,8 @@ def is_compared(sketch: Sketch, place: int) -> bool:
 
 
 _OF_FIGURES = frozenset({Op.MAXIMUM, Op.MINIMUM, Op.HIGHEST, Op.LOWEST})
+
+
+def is_first(sketch: Sketch, place: int, column: ColumnRef) -> bool:
+    """Whether the first by a day is meant: "the first complaint" is the earliest one."""
+    return sketch.nodes[place].text.lower().endswith("first") and sketch.kind(column) in TEMPORAL

@@ -31,7 +31,7 @@ from querybus_translator.readers.figures.shares import (
     read_rates,
     read_shares,
 )
-from querybus_translator.schema.labels import labels
+from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Form, Measure, columns_of
 from querybus_translator.writing.sketch import TEMPORAL, Sketch
@@ -95,6 +95,8 @@ def read_targets(sketch: Sketch) -> None:
         _head(sketch)
     _listed_values(sketch)
     _joined_tables(sketch)
+    if len(sketch.targets) == 1 and not sketch.chinese and _is_of_no_rows(sketch):
+        sketch.distinct = True
     if (
         asks_amount(sketch)
         and not any(answers_amount(sketch, measure) for _, measure in sketch.targets)
@@ -142,6 +144,25 @@ def _listed_values(sketch: Sketch) -> None:
         return
     if column not in labels(sketch.index, column.table, chinese=True):
         sketch.distinct = True
+
+
+def _is_of_no_rows(sketch: Sketch) -> bool:
+    """ "The grade taught in classroom 103": the rows that hold both are not spoken of, so that a grade is asked for once."""
+    column = sketch.targets[0][1].column
+    if (
+        column is None
+        or sketch.targets[0][1].aggregate is not None
+        or sketch.rankings
+        or sketch.orderings
+        or sketch.groups
+    ):
+        return False
+    own = {*labels(sketch.index, column.table), *key_columns(sketch.index, column.table)}
+    names_rows = any(
+        pick.table == column.table and (pick.column is None or pick.with_table)
+        for pick in sketch.assignment.picks.values()
+    )
+    return bool(sketch.conditions) and column not in own and not names_rows and not sketch.having
 
 
 def _have_rows(sketch: Sketch) -> bool:

@@ -356,9 +356,24 @@ def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Spa
             + 0.1 * (end - start - 1)
             + (0.05 * len(tokens[start].text) if tokens[start].kind is TokenKind.HAN else 0.0)
         )
+        # "Pilot names", where a column holds the pilots: no names of others.
+        weight += _LABEL_WEIGHT if _is_label_of(words, index) else 0.0
         node = Node(NodeKind.LINK, text_of(tokens, start, end), candidates=kept)
         spans.append(Span(start, end, weight, node))
     return spans
+
+
+_LABEL_WEIGHT: Final = 0.15
+
+
+def _is_label_of(words: Sequence[str], index: CatalogIndex) -> bool:
+    """Whether words end with one for a name, and those before it are all that a column of texts is called."""
+    if len(words) < 2 or "\0" in words or words[-1] not in lexicon().label_words or index.knows("_".join(words)):
+        return False
+    found = [link for link in recalled(list(words[:-1]), index, bounded=False) if link.score >= EXACT_SCORE]
+    return bool(found) and all(
+        link.column is not None and index.column(link.table, link.column).kind is ColumnKind.TEXT for link in found
+    )
 
 
 def _without_filler(words: Sequence[str], filler: str, index: CatalogIndex, *, bounded: bool) -> tuple[Candidate, ...]:

@@ -45,7 +45,7 @@ from querybus_translator.writing.form import (
 from querybus_translator.writing.group_order import asked_which, order_of_groups, wants_lines, without_empty
 from querybus_translator.writing.ranked import as_done, doubts_of_ranking, of_parent, ranked_by, with_ties
 from querybus_translator.writing.roles_played import read_roles_played
-from querybus_translator.writing.semijoins import are_rows_themselves, semi_joined
+from querybus_translator.writing.semijoins import are_rows_themselves, of_their_groups, semi_joined
 from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
 
 
@@ -197,7 +197,7 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
         distinct=sketch.distinct and not group and all(target.aggregate is None for target in targets),
         everything=sketch.everything if not targets else None,
     )
-    form = _combined(sketch, without_empty(form, sketch.index))
+    form = _combined(sketch, of_their_groups(without_empty(form, sketch.index), sketch.index))
     return form if form.combined is not None else semi_joined(form, sketch.index)
 
 

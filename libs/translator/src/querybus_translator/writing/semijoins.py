@@ -60,6 +60,27 @@ def semi_joined(form: Form, index: CatalogIndex) -> Form | None:
     return form
 
 
+def of_their_groups(form: Form, index: CatalogIndex) -> Form:
+    """ "The titles of films by directors who made more than one": all films of such directors, and not titles of several."""
+    tables = {column.table for column in form.group}
+    counts = bool(form.having) and all(
+        item.left.aggregate is Aggregate.COUNT and item.left.column is None and item.left.home in tables
+        for item in form.having
+    )
+    if len(tables) != 1 or not counts or any(target.aggregate is not None for target in form.targets):
+        return form
+    (home,) = tables
+    own = {*labels(index, home), *key_columns(index, home)}
+    named = [column for column in form.group if column in own]
+    kinds = [column for column in form.group if column not in own]
+    if not named or len(kinds) != 1 or set(tables_of(form)) != tables:
+        return form
+    inside = Form(
+        targets=(Measure(kinds[0]),), tables=form.tables, where=form.where, group=(kinds[0],), having=form.having
+    )
+    return replace(form, group=(), having=(), where=(*form.where, Membership(kinds[0], inside, negated=False)))
+
+
 def _lie_beyond(form: Form, index: CatalogIndex, home: int, first: Edge, others: Sequence[int]) -> bool:
     """Whether all other tables are reached by one key, and no condition compares with those of the other side."""
     ways = [index.graph.path((home,), table) for table in others]
