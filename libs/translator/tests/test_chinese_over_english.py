@@ -171,8 +171,10 @@ def test_a_list_by_how_many_there_are_counts_them_for_each_the_most_first():
     assert listed.endswith("ORDER BY COUNT(*) DESC")
 
 
-def test_a_figure_over_all_rows_is_not_ordered():
-    assert isinstance(translate("灯塔的最大高度和平均高度是多少？", catalog(), today=TODAY), NotRead)
+def test_two_figures_over_all_rows_order_none_of_them():
+    read = translate("灯塔的最大高度和平均高度是多少？", catalog(), today=TODAY)
+    assert isinstance(read, Translated)
+    assert read.sql == 'SELECT MAX("height"), AVG("height") FROM "lighthouse"'
 
 
 def test_what_the_owner_calls_in_chinese_is_called_nothing_else():

@@ -42,11 +42,13 @@ _THE_RESULT: Final = re.compile(
     r"\b(?P<verb>sort|order|rank|arrange|sorted|ordered)(?: (?:the|these|your) (?:results?|answers?|output|lists?|rows?)| them)?(?= (?:by|in|from|on|alphabetically)\b)",
     re.IGNORECASE,
 )
-_BOTH_EXTREMES: Final = re.compile(
-    r"^(?P<ask>(?:please )?(?:what (?:is|are|was|were)|show(?: me)?|find|list|give(?: me)?|return|tell me|report)) (?:the )?"
-    r"(?P<one>maximum|highest|largest|greatest|biggest|most|minimum|lowest|smallest|least|fewest) and (?:the )?"
-    r"(?P<other>maximum|highest|largest|greatest|biggest|most|minimum|lowest|smallest|least|fewest)"
-    r"(?: (?:number|amount|value) of)?(?= )",
+_EXTREME: Final = re.compile(
+    r"\b(?:maximum|highest|largest|greatest|biggest|most|minimum|lowest|smallest|least|fewest)\b", re.IGNORECASE
+)
+_FIGURE: Final = rf"(?:the )?(?:{_EXTREME.pattern}|average|mean|total)"
+_FIGURES_LISTED: Final = re.compile(
+    r"^(?P<ask>(?:please )?(?:what (?:is|are|was|were)|show(?: me)?|find|list|give(?: me)?|return|tell me|report)) "
+    rf"(?P<figures>{_FIGURE}(?:(?:, and|,| and) {_FIGURE})+)(?: number of)?(?= )",
     re.IGNORECASE,
 )
 _LARGE: Final = frozenset({"maximum", "highest", "largest", "greatest", "biggest", "most"})
@@ -92,6 +94,9 @@ _TWICE: Final = re.compile(r"\b(?P<bound>more than|at least|less than|exactly|on
 _RATE_ZH: Final = re.compile(r"(?P<run>[\u4e00-\u9fff]{2,})率")
 _TOTAL_ZH: Final = re.compile(r"(?P<run>[\u4e00-\u9fff]{2,})总额")
 _DONE_ZH: Final = re.compile(r"已(?P<deed>[\u4e00-\u9fff]{2})")
+_FIGURES_ZH: Final = re.compile(r"(?:最[高大低小]|平均)(?:[、和及与](?:最[高大低小]|平均))+(?![的值])")
+_EXTREME_ZH: Final = re.compile(r"最[高大低小]")
+"""最低、最高和平均价格 are figures, and no rows that bear them."""
 _SCORE_ZH: Final = re.compile("(平均|最高|最低)分(?![\\u6570\\u949f\\u7c7b\\u7ec4\\u5e97\\u652f\\u90e8\\u522b])")
 _SCORES_ZH: Final = ("分数", "得分", "评分", "成绩")
 STEM_LENGTH_MIN: Final = 4
@@ -103,6 +108,7 @@ def reworded(question: str, index: CatalogIndex) -> str:
     if any(is_han(sign) for sign in question):
         index.read_chinese()
         question = _scores_in_chinese(question, index)
+        question = _FIGURES_ZH.sub(lambda said: _EXTREME_ZH.sub(r"\g<0>值", said[0]), question)
         question = question.replace("平均年龄", "平均多大") if _knows_births_alone(index) else question
         return _done_in_chinese(_totals_in_chinese(_rates_in_chinese(question, index), index), index)
     for pattern, plain in _PLAIN:
@@ -112,10 +118,10 @@ def reworded(question: str, index: CatalogIndex) -> str:
     return question
 
 
-def _extremes(said: re.Match[str]) -> str:
+def _figures_listed(said: re.Match[str]) -> str:
     """ "What is the lowest and highest price": the two figures, and no row that bears them."""
-    ends = ["maximum" if said[end].lower() in _LARGE else "minimum" for end in ("one", "other")]
-    return f"{said['ask']} the {ends[0]} and {ends[1]}" if ends[0] != ends[1] else said[0]
+    figures = _EXTREME.sub(lambda one: "maximum" if one[0].lower() in _LARGE else "minimum", said["figures"])
+    return f"{said['ask']} {figures}"
 
 
 def _of_each(said: re.Match[str]) -> str:
@@ -402,7 +408,7 @@ def _states(deed: str, index: CatalogIndex) -> set[tuple[str, str]]:
 
 _PLAIN: Final = (
     (_THE_RESULT, r"\g<verb>"),
-    (_BOTH_EXTREMES, _extremes),
+    (_FIGURES_LISTED, _figures_listed),
     (_BY_EACH, _of_each),
     (_MONEY, "how much"),
     (_MONEY_DONE, r"How much was \g<done>"),

@@ -123,9 +123,23 @@ def _leaves_out(whole: Whole) -> bool:
             sketch.op(joint) is Op.SHOW and joint > 0 and (form.limit is not None or min(asked, default=joint) < joint)
         )
         is_beside = sketch.op(joint) is Op.AND and joint == place - 1 and sketch.before(joint) in asked
+        is_beside = is_beside or (sketch.chinese and sketch.op(joint) is Op.TO and sketch.before(joint) in asked)
         if is_again or is_beside:
             return True
     return False
+
+
+def _says_rows_twice(whole: Whole) -> bool:
+    """地点的地址, both taken for the places: something of them is asked for, and not they themselves."""
+    sketch, said = whole.sketch, _said(whole.form)
+    is_echo = bool(said) and all(target.column in said for target in whole.form.targets)
+    return is_echo and any(
+        sketch.table(place) is not None
+        and sketch.table(place) == sketch.table(place + 2)
+        and sketch.nodes[place + 1].text == "的"
+        and sketch.nodes[place].text != sketch.nodes[place + 2].text
+        for place in range(len(sketch.nodes) - 2)
+    )
 
 
 def _counts_the_one(whole: Whole) -> bool:
@@ -386,6 +400,7 @@ NOT_MEANT: Final[tuple[Rule, ...]] = (
     _counts_itself,
     _echoes,
     _leaves_out,
+    _says_rows_twice,
     _counts_the_one,
     _groups_unasked,
     _counts_mass,

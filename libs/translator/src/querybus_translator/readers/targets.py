@@ -288,7 +288,8 @@ def _joined_tables(sketch: Sketch) -> None:
         # "Films and their directors", "venues and capacities": whose they are is listed as well.
         is_own = beside is not None and beside.table == table and beside not in named and not sketch.chinese
         is_own = is_own and sketch.column(sketch.before(place)) is None
-        if sketch.op(sketch.before(place)) is not Op.AND and not opens and not is_own:
+        is_joined = sketch.op(sketch.before(place)) in ({Op.AND, Op.TO} if sketch.chinese else {Op.AND})
+        if not is_joined and not opens and not is_own:
             continue
         # "Every city with its population" shows the city as well; "authors and their colleges" has named the authors.
         is_beside = is_own or (bool(words) and words[0] == "with")
@@ -354,7 +355,11 @@ def _direct_rankings(sketch: Sketch) -> None:
     others = [
         column.table
         for place in range(len(sketch.nodes))
-        if (column := sketch.column(place)) is not None and sketch.is_free(place) and sketch.asked[place]
+        if (column := sketch.column(place)) is not None
+        and sketch.is_free(place)
+        and sketch.asked[place]
+        # "The highest and the average height": two figures.
+        and not (sketch.op(place - 1) is Op.AVERAGE and any(item.by == Measure(column) for item in direct))
     ]
     # "The title and highest price for each film": what each has, beside its own columns.
     grouped = {group for _, group in sketch.groups if isinstance(group, int)}
@@ -419,7 +424,7 @@ def _next_in_list(sketch: Sketch, place: int, *, figures: bool) -> int | None:
     other = place + 1
     while other < len(sketch.nodes):
         node = sketch.nodes[other]
-        joins = node.op is Op.AND or node.text in {",", "、", "，"}
+        joins = node.op is Op.AND or node.text in {",", "、", "，"} or (sketch.chinese and node.op is Op.TO)
         if node.kind is NodeKind.STOP or node.text == "'s":
             other += 1
             continue
