@@ -233,6 +233,8 @@ def _bonuses(nodes: Sequence[Node], place: int, index: CatalogIndex) -> list[flo
         for link in nodes[neighbour].candidates:
             if link.column is None and link.score >= _MENTION_MIN:
                 near[link.table] = max(near.get(link.table, 0.0), bonus * link.score)
+    for table in _spoken_of(nodes, place):
+        near[table] = max(near.get(table, 0.0), _OF_BONUS)
     literals = _literals_near(nodes, place)
     before = _beside(nodes, place, -1)
     # "How many tests": of one table whose columns are called so as well, the rows.
@@ -267,6 +269,23 @@ def _bonuses(nodes: Sequence[Node], place: int, index: CatalogIndex) -> list[flo
                     break
         numbers.append(bonus)
     return numbers
+
+
+def _spoken_of(nodes: Sequence[Node], place: int) -> tuple[int, ...]:
+    """ "Which lens has the most photos? Give its name": of what the question is about, which it names first."""
+    begun = place
+    while begun > 1 and (nodes[begun - 1].op is Op.AND or nodes[begun - 1].text == ",") and nodes[begun - 2].candidates:
+        begun -= 2
+    if begun == 0 or nodes[begun - 1].text.lower() not in _POSSESSIVES:
+        return ()
+    named = (
+        link.table
+        for node in nodes[: begun - 1]
+        for link in node.candidates[:1]
+        if link.column is None and link.score >= _MENTION_MIN
+    )
+    first = next(named, None)
+    return () if first is None else (first,)
 
 
 def _is_of(nodes: Sequence[Node], place: int, table: int) -> bool:

@@ -53,6 +53,22 @@ _FIGURES_LISTED: Final = re.compile(
 )
 _LARGE: Final = frozenset({"maximum", "highest", "largest", "greatest", "biggest", "most"})
 _BY_EACH: Final = re.compile(r"\b(?P<done>[a-z]+) by (?:each|every) (?P<agent>[a-z]+)\b", re.IGNORECASE)
+_DO_MOST: Final = re.compile(
+    r"^(?:which|what) (?P<what>[A-Za-z ]+?) do most (?:of the )?(?P<rows>[A-Za-z ]+?) (?:have|use|choose|prefer|belong to|come from|live in|work in|work for|pay with|pay by)\s*\??$",
+    re.IGNORECASE,
+)
+_CALLED: Final = re.compile(
+    r"^How (?:is|are) (?P<which>the |all |all the )?(?P<rows>[A-Za-z ]+?) called(?P<rest> (?:that|who|which|with|in|from) .*|\?|$)",
+    re.IGNORECASE | re.DOTALL,
+)
+_NAMES_OF_PERSONS: Final = (
+    (re.compile(r"\b(?:surname|last name|family name)s?\b", re.IGNORECASE), ("last name", "family name", "surname")),
+    (
+        re.compile(r"\b(?:forename|first name|given name)s?\b", re.IGNORECASE),
+        ("first name", "given name", "personal name", "forename"),
+    ),
+)
+_A_TO_Z: Final = re.compile(r"\bfrom A to Z\b")
 _MONEY: Final = re.compile(r"\bhow much money\b", re.IGNORECASE)
 _MONEY_DONE: Final = re.compile(
     r"^\s*(?:the |total )?(?:money|funds) (?P<done>raised|donated|given|paid|spent|owed)\b", re.IGNORECASE
@@ -269,6 +285,15 @@ def _scores_in_chinese(question: str, index: CatalogIndex) -> str:
     return _SCORE_ZH.sub(rf"\1{known or _SCORES_ZH[0]}", question)
 
 
+def _names_of_persons(question: str, index: CatalogIndex) -> str:
+    """A surname is a last or family name, a forename a first, given or personal one, by the one that the catalog has."""
+    for said, called in _NAMES_OF_PERSONS:
+        known = [name for name in called if index.knows(name.replace(" ", "_"))]
+        if len(known) == 1:
+            question = said.sub(lambda found, name=known[0]: name + ("s" if found[0].endswith("s") else ""), question)
+    return question
+
+
 def _numbers_of(question: str, index: CatalogIndex) -> str:
     """ "The total number of horses" is what a column of total horses holds, where there is one."""
 
@@ -409,6 +434,9 @@ def _states(deed: str, index: CatalogIndex) -> set[tuple[str, str]]:
 _PLAIN: Final = (
     (_THE_RESULT, r"\g<verb>"),
     (_FIGURES_LISTED, _figures_listed),
+    (_DO_MOST, r"What is the most common \g<what> of \g<rows>"),
+    (_CALLED, r"What are the names of \g<which>\g<rows>\g<rest>"),
+    (_A_TO_Z, "in alphabetical order"),
     (_BY_EACH, _of_each),
     (_MONEY, "how much"),
     (_MONEY_DONE, r"How much was \g<done>"),
@@ -429,6 +457,7 @@ _BY_CATALOG: Final = (
     _best_reviews,
     _stars,
     _average_numbers,
+    _names_of_persons,
     _numbers_of,
     _rates,
     _without_prefix,
