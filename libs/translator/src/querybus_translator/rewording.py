@@ -57,6 +57,12 @@ _DO_MOST: Final = re.compile(
     r"^(?:which|what) (?P<what>[A-Za-z ]+?) do most (?:of the )?(?P<rows>[A-Za-z ]+?) (?:have|use|choose|prefer|belong to|come from|live in|work in|work for|pay with|pay by)\s*\??$",
     re.IGNORECASE,
 )
+_WHEN_MOST: Final = re.compile(
+    r"^(?:at|on|in|during) (?:which|what) (?P<step>hour|weekday|day of the week|day|month|quarter|year) (?:of the day )?(?:do|did|are|were|have) most (?:of the )?"
+    r"(?P<rows>[A-Za-z]+)(?: (?:start|begin|end|happen|occur|made|placed|booked|taken|took place|take place|started|happened|been made))?\s*\??$",
+    re.IGNORECASE,
+)
+_WHICH_HOUR: Final = re.compile(r"\b(?P<which>which|what) hour(?= (?:has|had|have|is|was)\b)", re.IGNORECASE)
 _CALLED: Final = re.compile(
     r"^How (?:is|are) (?P<which>the |all |all the )?(?P<rows>[A-Za-z ]+?) called(?P<rest> (?:that|who|which|with|in|from) .*|\?|$)",
     re.IGNORECASE | re.DOTALL,
@@ -83,6 +89,9 @@ _WORTH: Final = re.compile(
 _WHO_DID: Final = re.compile(r"^\s*[Ww]ho (?P<verb>[a-z]+) (?P<whose>[A-Z0-9\"'].*)$", re.DOTALL)
 _PARTICIPLES: Final = {"wrote": "written", "drew": "drawn", "sang": "sung"}
 _PRICES: Final = frozenset({"price", "cost", "value", "worth"})
+_GOING_ON: Final = re.compile(
+    r"\bstill (?:running|going on|going|under way|underway|in progress)\b|\b(?:under way|underway)\b", re.IGNORECASE
+)
 _STILL: Final = re.compile(r"\bstill (?=[a-z])", re.IGNORECASE)
 _TREND: Final = re.compile(r"(?<=[a-z]) (?:trend|development) (?=(?:by|per|over|for|in|this|last) )", re.IGNORECASE)
 _NUMBERED: Final = re.compile(
@@ -434,12 +443,15 @@ def _states(deed: str, index: CatalogIndex) -> set[tuple[str, str]]:
 _PLAIN: Final = (
     (_THE_RESULT, r"\g<verb>"),
     (_FIGURES_LISTED, _figures_listed),
+    (_WHEN_MOST, r"Which \g<step> has the most \g<rows>"),
+    (_WHICH_HOUR, r"\g<which> hour of the day"),
     (_DO_MOST, r"What is the most common \g<what> of \g<rows>"),
     (_CALLED, r"What are the names of \g<which>\g<rows>\g<rest>"),
     (_A_TO_Z, "in alphabetical order"),
     (_BY_EACH, _of_each),
     (_MONEY, "how much"),
     (_MONEY_DONE, r"How much was \g<done>"),
+    (_GOING_ON, "ongoing"),
     (_STILL, ""),
     (_TREND, " "),
     (_RIGHT_NOW, "currently"),

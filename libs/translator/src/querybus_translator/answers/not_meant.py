@@ -129,6 +129,19 @@ def _leaves_out(whole: Whole) -> bool:
     return False
 
 
+def _groups_one(whole: Whole) -> bool:
+    """ "By electric and non-electric bikes": groups of what a condition leaves one value of compare nothing."""
+    if whole.sketch.context:
+        # "Only Freya" keeps the groups that were asked for before.
+        return False
+    said = _said(whole.form)
+    return (
+        len(whole.form.group) == 1
+        and whole.form.group[0] in said
+        and any(target.aggregate is not None for target in whole.form.targets)
+    )
+
+
 def _says_rows_twice(whole: Whole) -> bool:
     """地点的地址, both taken for the places: something of them is asked for, and not they themselves."""
     sketch, said = whole.sketch, _said(whole.form)
@@ -400,6 +413,7 @@ NOT_MEANT: Final[tuple[Rule, ...]] = (
     _counts_itself,
     _echoes,
     _leaves_out,
+    _groups_one,
     _says_rows_twice,
     _counts_the_one,
     _groups_unasked,

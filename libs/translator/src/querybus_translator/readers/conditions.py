@@ -29,7 +29,7 @@ from querybus_translator.readers.deeds import rows_of_deed
 from querybus_translator.readers.figures.amounts import amount_of_rows, one_amount
 from querybus_translator.readers.figures.payments import amount_of_verb, only_meant
 from querybus_translator.readers.figures.stocks import says_least, stock_beside
-from querybus_translator.readers.figures.units import column_of_unit, read_units
+from querybus_translator.readers.figures.units import column_of_unit, measures_otherwise, read_units
 from querybus_translator.readers.patterns import read_patterns, read_patterns_behind
 from querybus_translator.readers.time.clocks import read_clocks, read_days_of_weeks
 from querybus_translator.readers.time.periods import read_bounded_period, read_period_alone, read_ranges
@@ -410,6 +410,9 @@ def _by_meaning(sketch: Sketch, place: int, figure: int, operator: Operator) -> 
     if result is None:
         return False
     column, backwards = result
+    if measures_otherwise(sketch, figure, column):
+        # "Longer than 60 minutes" is no distance.
+        sketch.doubts += 1.0
     if backwards:
         return _by_birth(sketch, place, figure, operator, column)
     sketch.take(place, figure)

@@ -35,8 +35,13 @@ def is_deed(sketch: Sketch, place: int, column: ColumnRef) -> bool:
         is_day = not DAY_SIGNS.isdisjoint(word)
         counts = any(measure.aggregate is Aggregate.COUNT for _, measure in sketch.targets)
         return sketch.kind(column) in TEMPORAL and counts and not is_day and not sketch.groups
-    if word in lexicon().verbs and any(node.op in _BEST for node in sketch.nodes[place + 1 : place + 2]):
-        # "Which products sell best": nobody asks for the column that is called after selling.
+    # "Fixed the most bikes"; whoever harvested the most apples did so by weight.
+    is_done_to_rows = (
+        word.endswith("ed") and place > 0 and None not in (sketch.table(place - 1), _behind_most(sketch, place))
+    )
+    is_verb = word in lexicon().verbs or is_done_to_rows
+    if is_verb and any(node.op in _BEST for node in sketch.nodes[place + 1 : place + 2]):
+        # "Which products sell best", "which mechanic fixed the most bikes": nobody asks for the column that is called so.
         return True
     if word.endswith("ed") and place and sketch.nodes[place - 1].text.lower() in _DOERS:
         # "The performances they attended": how many attended is not asked.
@@ -55,6 +60,10 @@ def is_deed(sketch: Sketch, place: int, column: ColumnRef) -> bool:
         # "Which expenses are reimbursed?", "which shops sell no drinks?"
         return not said & _ASKS_WHEN
     return not said & _ASKS_WHEN and bool(said & _AUXILIARIES) and sketch.op(sketch.before(place)) is not Op.BY
+
+
+def _behind_most(sketch: Sketch, place: int) -> int | None:
+    return sketch.table(sketch.after(sketch.after(place)))
 
 
 def take_deed(sketch: Sketch, place: int, column: ColumnRef) -> None:

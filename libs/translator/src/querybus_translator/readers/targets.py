@@ -6,8 +6,6 @@ asked for are the answer's columns.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.readers.deeds import is_deed, is_denied_deed, take_deed
 from querybus_translator.readers.figures.amounts import (
@@ -31,9 +29,10 @@ from querybus_translator.readers.figures.shares import (
     read_rates,
     read_shares,
 )
-from querybus_translator.schema.labels import key_columns, labels
+from querybus_translator.readers.superlatives import is_lasting
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Form, Measure, columns_of
+from querybus_translator.writing.listed import list_beside, list_values
 from querybus_translator.writing.sketch import TEMPORAL, Sketch
 
 _FIGURES = {
@@ -93,10 +92,8 @@ def read_targets(sketch: Sketch) -> None:
             sketch.distinct = True
     if not sketch.targets and sketch.everything is None and not sketch.chinese and not _asks_who(sketch):
         _head(sketch)
-    _listed_values(sketch)
-    _joined_tables(sketch)
-    if len(sketch.targets) == 1 and not sketch.chinese and _is_of_no_rows(sketch):
-        sketch.distinct = True
+    list_values(sketch)
+    list_beside(sketch)
     if (
         asks_amount(sketch)
         and not any(answers_amount(sketch, measure) for _, measure in sketch.targets)
@@ -127,75 +124,6 @@ def _on_average(sketch: Sketch) -> None:
         sketch.targets[figures[0]] = (place, Measure(measure.column, Aggregate.AVERAGE))
 
 
-_HAVING = frozenset({"do we have", "do you have", "do they have", "do we sell", "do we offer"})
-
-
-def _listed_values(sketch: Sketch) -> None:
-    """订单状态有哪些: which values there are, each once."""
-    if len(sketch.targets) != 1 or sketch.conditions or sketch.rankings:
-        return
-    column = sketch.targets[0][1].column
-    asks = any(node.op is Op.SHOW and node.text == "哪些" for node in sketch.nodes)
-    if not sketch.chinese:
-        said = [node.text.lower() for node in sketch.nodes if node.kind is not NodeKind.MARK]
-        asks = sketch.op(0) is Op.SHOW and (said[-2:] == ["are", "there"] or " ".join(said[-3:]) in _HAVING)
-        asks = asks or _are_all_kinds(sketch) or _have_rows(sketch)
-    if column is None or sketch.targets[0][1].aggregate is not None or not asks or sketch.is_key(column):
-        return
-    if column not in labels(sketch.index, column.table, chinese=True):
-        sketch.distinct = True
-
-
-def _is_of_no_rows(sketch: Sketch) -> bool:
-    """ "The grade taught in classroom 103": the rows that hold both are not spoken of, so that a grade is asked for once."""
-    column = sketch.targets[0][1].column
-    if (
-        column is None
-        or sketch.targets[0][1].aggregate is not None
-        or sketch.rankings
-        or sketch.orderings
-        or sketch.groups
-    ):
-        return False
-    own = {*labels(sketch.index, column.table), *key_columns(sketch.index, column.table)}
-    names_rows = any(
-        pick.table == column.table and (pick.column is None or pick.with_table)
-        for pick in sketch.assignment.picks.values()
-    )
-    return bool(sketch.conditions) and column not in own and not names_rows and not sketch.having
-
-
-def _have_rows(sketch: Sketch) -> bool:
-    """ "The locations with a cinema", "which cities have airports": a location is asked for once, however many it has."""
-    place, measure = sketch.targets[0]
-    column = measure.column
-    if column is None or column in labels(sketch.index, column.table):
-        return False
-    for other in range(place + 1, len(sketch.nodes)):
-        if sketch.table(other) == column.table:
-            between = {node.text.lower() for node in sketch.nodes[place + 1 : other]}
-            return not between.isdisjoint(_OWNING) and between <= _OWNING | {
-                "a",
-                "an",
-                "any",
-                "some",
-                "at",
-                "least",
-                "one",
-            }
-    return False
-
-
-_OWNING = frozenset({"with", "have", "has", "that have", "which have", "that has", "having"})
-
-
-def _are_all_kinds(sketch: Sketch) -> bool:
-    """ "Show all directors", where films name theirs: each of them once, for no rows are spoken of."""
-    place = sketch.targets[0][0]
-    names_rows = any(pick.column is None or pick.with_table for pick in sketch.assignment.picks.values())
-    return not names_rows and any(node.text.lower() == "all" for node in sketch.nodes[max(0, place - 2) : place])
-
-
 def _head(sketch: Sketch) -> None:
     """ "Which code contains 'en'": the column of the condition is what is asked for."""
     for place in range(len(sketch.nodes)):
@@ -217,10 +145,11 @@ def _asked_by_meaning(sketch: Sketch, place: int) -> None:
     """ "How old is ..." asks for the age, "where is ..." for the location."""
     phrase = sketch.nodes[place].phrase
     result = sketch.concept_column(phrase.concepts, place, ()) if phrase is not None else None
-    if result is None:
+    if result is None or (_asks_how_long(sketch, place) and not is_lasting(sketch, result[0])):
+        # "How long does a trip take" asks for no distance.
         return
     sketch.take(place)
-    if result[1] and _average_age(sketch, place, result[0]):
+    if result[1] and (_average_age(sketch, place, result[0]) or _greatest_age(sketch, place, result[0])):
         return
     compared = columns_of(Form(targets=(), where=tuple(placed.condition for placed in sketch.conditions)))
     ranked = {ranking.by.column for ranking in sketch.rankings if ranking.by is not None}
@@ -233,6 +162,14 @@ def _asked_by_meaning(sketch: Sketch, place: int) -> None:
     sketch.targets.append((place, Measure(result[0])))
 
 
+def _asks_how_long(sketch: Sketch, place: int) -> bool:
+    said = [node.text.lower() for node in sketch.nodes]
+    return said[place] == "how long" and not _LASTING.isdisjoint(said)
+
+
+_LASTING = frozenset({"take", "takes", "took", "taken", "last", "lasts", "lasted"})
+
+
 def _average_age(sketch: Sketch, place: int, born: ColumnRef) -> bool:
     """ "How old are patients on average", where it is known when they were born. Return whether an average is asked for."""
     averages = sketch.free_places(Op.AVERAGE)
@@ -241,6 +178,18 @@ def _average_age(sketch: Sketch, place: int, born: ColumnRef) -> bool:
         return False
     sketch.take(*averages)
     sketch.targets.append((place, Measure(born, Aggregate.AVERAGE, aged_on=sketch.today)))
+    return True
+
+
+def _greatest_age(sketch: Sketch, place: int, born: ColumnRef) -> bool:
+    """ "How old is the oldest rider": an age, and not when the rider was born. Return whether that is asked for."""
+    ranking = sketch.rankings[0] if len(sketch.rankings) == 1 else None
+    if ranking is None or ranking.count != 1 or ranking.by != Measure(born) or sketch.groups:
+        return False
+    # Whoever was born first is the oldest.
+    aggregate = Aggregate.MINIMUM if ranking.descending else Aggregate.MAXIMUM
+    sketch.targets.append((place, Measure(born, aggregate, aged_on=sketch.today)))
+    sketch.rankings.remove(ranking)
     return True
 
 
@@ -265,78 +214,6 @@ def _names_of_columns(sketch: Sketch) -> None:
         elif other.table == column.table and sketch.op(sketch.after(following)) is not Op.AND:
             sketch.take(following)
             sketch.doubts += 0.05
-
-
-def _joined_tables(sketch: Sketch) -> None:
-    """ "The names of actors and the musicals they are in": a table joined to what is asked for shows its labels."""
-    plain = [measure for _, measure in sketch.targets if measure.aggregate is None]
-    if not plain:
-        _listed_tables(sketch)
-        return
-    if len(plain) != len(sketch.targets):
-        return
-    _named_kind(sketch, plain)
-    for place in range(len(sketch.nodes)):
-        table = sketch.table(place)
-        if table is None or not sketch.is_free(place) or not sketch.asked[place]:
-            continue
-        joint = sketch.after(place)
-        words = sketch.nodes[joint].text.lower().split() if joint is not None and sketch.op(joint) is Op.AND else []
-        opens = bool(_POSSESSIVES & set(words))
-        named = set(labels(sketch.index, table, chinese=sketch.chinese))
-        beside = sketch.column(sketch.after(joint)) if words else None
-        # "Films and their directors", "venues and capacities": whose they are is listed as well.
-        is_own = beside is not None and beside.table == table and beside not in named and not sketch.chinese
-        is_own = is_own and sketch.column(sketch.before(place)) is None
-        is_joined = sketch.op(sketch.before(place)) in ({Op.AND, Op.TO} if sketch.chinese else {Op.AND})
-        if not is_joined and not opens and not is_own:
-            continue
-        # "Every city with its population" shows the city as well; "authors and their colleges" has named the authors.
-        is_beside = is_own or (bool(words) and words[0] == "with")
-        if any(measure.home == table and (not is_beside or measure.column in named) for measure in plain):
-            continue
-        if any(sketch.column(other) is not None for other in range(place + 1, min(place + 2, len(sketch.nodes)))):
-            continue
-        rating = rating_of_rows(sketch, place)
-        shown = labels(sketch.index, table, chinese=sketch.chinese) if rating is None else (rating,)
-        sketch.targets += [(place, Measure(column)) for column in shown]
-
-
-def _named_kind(sketch: Sketch, plain: Sequence[Measure]) -> None:
-    """ "Managers and their salaries", where staff are managers: who they are is listed as well."""
-    for place in range(len(sketch.nodes)):
-        kind, joint = sketch.value(place), sketch.after(place)
-        words = set(sketch.nodes[joint].text.lower().split()) if joint is not None else set[str]()
-        beside = sketch.column(sketch.after(joint))
-        is_theirs = sketch.op(joint) is Op.AND and bool(words & _POSSESSIVES)
-        if kind is None or beside is None or not is_theirs or beside.table != kind.table:
-            continue
-        named = labels(sketch.index, kind.table, chinese=sketch.chinese)
-        if all(measure.column not in named for measure in plain):
-            sketch.targets += [(place, Measure(label)) for label in named]
-
-
-_POSSESSIVES = frozenset({"their", "its", "his", "her"})
-
-
-def _listed_tables(sketch: Sketch) -> None:
-    """ "The ten dearest products and their categories": both tables show their labels."""
-    if sketch.targets:
-        return
-    for place in range(len(sketch.nodes)):
-        joint = sketch.after(place)
-        other = sketch.after(joint)
-        if sketch.table(place) is None or sketch.op(joint) is not Op.AND or sketch.table(other) is None:
-            continue
-        if not (sketch.asked[place] and sketch.is_free(place) and sketch.is_free(other)):
-            continue
-        for where in (place, other):
-            table = sketch.table(where)
-            if table is not None and where is not None:
-                sketch.targets += [
-                    (where, Measure(label)) for label in labels(sketch.index, table, chinese=sketch.chinese)
-                ]
-        return
 
 
 def _direct_rankings(sketch: Sketch) -> None:

@@ -88,7 +88,9 @@ def links_meant(
         tokens[start - 1].norm in _TIME_LEADS
         or (start > 2 and tokens[start - 1].norm == "and" and tokens[start - 3].norm in _TIME_LEADS)
     )
-    if end - start == 1 and is_led and unit_of(token.norm) is not None:
+    is_asked = start > 0 and tokens[start - 1].norm in {"which", "what"}
+    is_step = unit_of(token.norm) is not None or (is_asked and unit_of_measure(token.norm) is not None)
+    if end - start == 1 and (is_led or is_asked) and is_step:
         # "By month", "by cause and year" cut time, unless a column is called exactly so.
         candidates = [candidate for candidate in candidates if candidate.score >= LIGHT_SCORE_MIN]
     if (

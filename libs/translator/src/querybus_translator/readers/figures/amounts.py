@@ -216,7 +216,8 @@ def is_head(sketch: Sketch, place: int, column: ColumnRef) -> bool:
 def is_unit_of_figure(sketch: Sketch, place: int, column: ColumnRef) -> bool:
     """ "Cost more than 100 per night": the figure before is compared with that very column, which nobody asks for."""
     compared = columns_of(Form(targets=(), where=tuple(placed.condition for placed in sketch.conditions)))
-    return place > 0 and sketch.number(place - 1) is not None and not sketch.is_free(place - 1) and column in compared
+    figure = place - 2 if place > 1 and sketch.nodes[place - 1].text.lower() in {"a", "an"} else place - 1
+    return figure >= 0 and sketch.number(figure) is not None and not sketch.is_free(figure) and column in compared
 
 
 def _was_done(sketch: Sketch, place: int, column: ColumnRef) -> bool:

@@ -50,6 +50,13 @@ def column_of_unit(sketch: Sketch, figure: int) -> ColumnRef | None:
     return measured[0] if len(measured) == 1 else None
 
 
+def measures_otherwise(sketch: Sketch, figure: int, column: ColumnRef) -> bool:
+    """Return whether a figure is said in a unit of something else than a column is measured in."""
+    said = unit_of_measure(sketch.nodes[figure + 1].text) if figure + 1 < len(sketch.nodes) else None
+    own = _unit_of(sketch, column)
+    return said is not None and own is not None and said[0] != own[0]
+
+
 def _changed(sketch: Sketch, condition: Condition, number: float, said: Unit) -> Condition | None:
     """Return a condition with the figure in the column's unit, None where it does not compare that figure of such a column."""
     if isinstance(condition, AllOf):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op
 from querybus_translator.language.stems import base_form, stem
 from querybus_translator.writing.form import Aggregate, ColumnRef, Measure
@@ -35,6 +36,8 @@ _ENDS: Final = frozenset(
 _LENGTHS: Final = frozenset(
     {"length", "duration", "day", "days", "how long", "time", "天", "天数", "多久", "多长时间", "时间"}
 )
+_DAYS: Final = frozenset({"day", "days", "night", "nights", "stay", "天", "天数", "晚"})
+_SHORTER: Final = frozenset({"second", "seconds", "minute", "minutes", "hour", "hours", "秒", "分钟", "小时"})
 _DATES: Final = frozenset({"date", "dates", "day", "time", "日期", "时间"})
 _JOINTS: Final = frozenset({"to", "until", "till", "and", "到", "至"})
 _FIGURES: Final = {
@@ -49,6 +52,9 @@ def read_durations(sketch: Sketch) -> None:
     lengths = [place for place, node in enumerate(sketch.nodes) if node.text.lower() in _LENGTHS]
     figures = sketch.free_places(*_FIGURES)
     if not lengths or len(figures) != 1:
+        return
+    if any(node.text.lower() in _SHORTER for node in sketch.nodes):
+        # What is counted are days: "the average trip length in minutes" is none.
         return
     for place in range(len(sketch.nodes)):
         begin = _moment(sketch, place)
@@ -78,6 +84,10 @@ def _of_rows(sketch: Sketch, lengths: list[int], figure: int) -> None:
     """ "Average booking length", "how long do bookings last on average": from the day on which rows begin to that on which they end."""
     tables = {table for place in range(len(sketch.nodes)) if (table := sketch.table(place)) is not None}
     pair = begin_and_end(sketch, next(iter(tables))) if len(tables) == 1 else None
+    in_days = any(node.text.lower() in _DAYS for node in sketch.nodes)
+    if pair is not None and not in_days and all(sketch.kind(day) is ColumnKind.DATETIME for day in pair):
+        # Of moments it is not said whether days are meant.
+        return
     if pair is None or len(lengths) != 1 or any(sketch.column(place) is not None for place in lengths):
         return
     sketch.take(figure, *lengths)
