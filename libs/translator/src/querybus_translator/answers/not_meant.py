@@ -71,6 +71,8 @@ def _ranks_one(whole: Whole) -> bool:
 def _counts_itself(whole: Whole) -> bool:
     """Whether rows are counted for each of themselves: there is always one."""
     form, index = whole.form, whole.sketch.index
+    if not form.group:
+        return False
     figures = [
         *form.targets,
         *(condition.left for condition in form.having),
@@ -131,20 +133,21 @@ def _leaves_out(whole: Whole) -> bool:
 
 def _groups_one(whole: Whole) -> bool:
     """ "By electric and non-electric bikes": groups of what a condition leaves one value of compare nothing."""
-    if whole.sketch.context:
-        # "Only Freya" keeps the groups that were asked for before.
-        return False
-    said = _said(whole.form)
+    # A follow-up such as "only Freya" keeps the groups that were asked for before.
     return (
         len(whole.form.group) == 1
-        and whole.form.group[0] in said
+        and not whole.sketch.context
+        and whole.form.group[0] in _said(whole.form)
         and any(target.aggregate is not None for target in whole.form.targets)
     )
 
 
 def _says_rows_twice(whole: Whole) -> bool:
     """地点的地址, both taken for the places: something of them is asked for, and not they themselves."""
-    sketch, said = whole.sketch, _said(whole.form)
+    sketch = whole.sketch
+    if not sketch.chinese:
+        return False
+    said = _said(whole.form)
     is_echo = bool(said) and all(target.column in said for target in whole.form.targets)
     return is_echo and any(
         sketch.table(place) is not None

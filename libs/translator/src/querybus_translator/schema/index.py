@@ -94,8 +94,9 @@ class CatalogIndex:
         self.han_words: set[str] = set(lexicon().chinese_words)
         self._similar: dict[str, dict[str, float]] = {}
         self._collect_han()
+        called = names_from_keys(catalog)
         for number, table in enumerate(catalog.tables):
-            self._add_table(number, table)
+            self._add_table(number, table, called.get(table.name.lower(), ()))
         for role in self.roles:
             self._add_role(role)
         self._add_places()
@@ -318,8 +319,8 @@ class CatalogIndex:
             for column in table.columns:
                 self.han_words.update(value for value in column.values if is_han(value))
 
-    def _add_table(self, number: int, table: Table) -> None:
-        table_names = (*_with_key_name(table, self._names(table, owner="")), *names_from_keys(self.catalog, table))
+    def _add_table(self, number: int, table: Table, called: tuple[tuple[str, ...], ...]) -> None:
+        table_names = (*_with_key_name(table, self._names(table, owner="")), *called)
         # "Customer since" is said of customers, whatever their table is called.
         since = [name_words(column.name) for column in table.columns]
         table_names = tuple(dict.fromkeys((*table_names, *((words[0],) for words in since if words[1:] == ("since",)))))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
-from querybus.core.catalog import Catalog, Table
+from querybus.core.catalog import Catalog
 from querybus_translator.language.lexicon import lexicon
 from querybus_translator.language.names import name_words
 
@@ -62,22 +63,21 @@ def other_names(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
             yield (*one[:-1], *other)
 
 
-def names_from_keys(catalog: Catalog, table: Table) -> tuple[tuple[str, ...], ...]:
-    """Return what others call the rows of a table by the one key that refers to it: a host city is a city.
+def names_from_keys(catalog: Catalog) -> dict[str, tuple[tuple[str, ...], ...]]:
+    """Return what others call the rows of a table by the one key that refers to it, by its lower-case name: a host city is a city.
 
     Keys of one column whose name ends with the table's; a table that refers to it by several has roles instead.
     """
-    own = name_words(table.name)
-    found: list[tuple[str, ...]] = []
-    for other in catalog.tables:
-        keys = [
-            key.columns[0]
-            for key in other.foreign_keys
-            if key.referred_table.lower() == table.name.lower() and len(key.columns) == 1
-        ]
-        words = name_words(keys[0]) if len(keys) == 1 and other is not table else ()
+    keys: dict[tuple[str, int], list[str]] = defaultdict(list)
+    for number, other in enumerate(catalog.tables):
+        for key in other.foreign_keys:
+            if len(key.columns) == 1 and key.referred_table.lower() != other.name.lower():
+                keys[key.referred_table.lower(), number].append(key.columns[0])
+    found: dict[str, dict[tuple[str, ...], None]] = defaultdict(dict)
+    for (name, _), columns in keys.items():
+        own, words = name_words(name), name_words(columns[0])
         while words and words[-1] in lexicon().key_words:
             words = words[:-1]
-        if len(words) > len(own) and words[-len(own) :] == own:
-            found.append(words)
-    return tuple(dict.fromkeys(found))
+        if len(columns) == 1 and len(words) > len(own) and words[-len(own) :] == own:
+            found[name].setdefault(words)
+    return {name: tuple(names) for name, names in found.items()}
