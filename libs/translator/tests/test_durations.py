@@ -9,7 +9,9 @@ import pytest
 from sqlglot import parse_one
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, ForeignKey, Table
-from querybus.sql.conditions.periods import days_between
+from querybus.core.policy import ConnectionPolicy
+from querybus.sql.check import Checked, check
+from querybus.sql.conditions.periods import days_between, time_between
 from querybus_translator import NotRead, Translated, translate
 
 TODAY = date(2026, 6, 30)
@@ -93,3 +95,52 @@ def test_every_dialect_counts_days_between_dates(dialect: Dialect) -> None:
     found = days_between(parse_one(read.sql, read=dialect.value).expressions[0].unalias().this)
     assert found is not None
     assert [column.name.lower() for column in found] == ["loaded_on", "unloaded_on"]
+
+
+def _in_case_of(dialect: Dialect, named: Catalog, days: ColumnKind) -> Catalog:
+    """Return a catalog with its names in the case in which a dialect keeps them, and its dates of another kind."""
+
+    def own(name: str) -> str:
+        return name.upper() if dialect in (Dialect.ORACLE, Dialect.SNOWFLAKE) else name
+
+    tables: list[Table] = []
+    for table in named.tables:
+        columns = tuple(
+            column.model_copy(
+                update={"name": own(column.name), "kind": days if column.kind is ColumnKind.DATE else column.kind}
+            )
+            for column in table.columns
+        )
+        keys = tuple(
+            key.model_copy(
+                update={
+                    "columns": tuple(map(own, key.columns)),
+                    "referred_table": own(key.referred_table),
+                    "referred_columns": tuple(map(own, key.referred_columns)),
+                }
+            )
+            for key in table.foreign_keys
+        )
+        update = {"name": own(table.name), "columns": columns, "foreign_keys": keys}
+        tables.append(table.model_copy(update={**update, "primary_key": tuple(map(own, table.primary_key))}))
+    return named.model_copy(update={"tables": tuple(tables)})
+
+
+@pytest.mark.parametrize("dialect", Dialect)
+@pytest.mark.parametrize(("said", "unit"), [("hours", "hours"), ("minutes", "minutes"), ("time", "hours")])
+def test_every_dialect_counts_hours_and_minutes_between_moments(dialect: Dialect, said: str, unit: str) -> None:
+    moments = _in_case_of(dialect, catalog(dialect), ColumnKind.DATETIME)
+    read = translate(f"average {said} from loaded on to unloaded on", moments, language="en", today=TODAY)
+    assert isinstance(read, Translated), read
+    figure = parse_one(read.sql, read=dialect.value).expressions[0]
+    found = time_between(figure.unalias().this)
+    assert figure.alias == f"average_{unit}"
+    assert found is not None
+    assert (found[0].name.lower(), found[1].name.lower(), found[2]) == ("loaded_on", "unloaded_on", unit)
+    passed = check(read.sql, dialect=dialect, catalog=moments, policy=ConnectionPolicy(), row_limit=100)
+    assert isinstance(passed, Checked), passed
+    assert not passed.warnings
+
+
+def test_no_date_is_cut_into_minutes() -> None:
+    assert isinstance(translate("average minutes from loaded on to unloaded on", catalog(), today=TODAY), NotRead)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from datetime import date
 
 import pytest
@@ -194,6 +195,85 @@ def test_other_names_are_those_of_whoever_did_it_of_types_and_of_each_of_two() -
         ("course", "tutor"),
     ]
     assert list(other_names(("by",))) == []
+
+
+_WORDS = [
+    "not",
+    "never",
+    "without",
+    "''",
+    '""',
+    "each",
+    "of",
+    "the",
+    "and",
+    "or",
+    ",",
+    ".",
+    "?",
+    "highest",
+    "lowest",
+    "average",
+    "number",
+    "per",
+    "by",
+    "from",
+    "to",
+    "more",
+    "than",
+    "less",
+    "than",
+    "5",
+    "2020",
+    "May",
+    "last",
+    "first",
+    "most",
+    "fewest",
+    "total",
+    "their",
+    "its",
+    "who",
+    "which",
+    "'Salt'",
+    "between",
+    "longer",
+    "than",
+    "60",
+    "minutes",
+    "still",
+    "running",
+    "called",
+    "do",
+    "have",
+    "films",
+    "critics",
+    "stars",
+    "halls",
+    "broadcast",
+    "directors",
+    "owners",
+    "names",
+    "titles",
+    "count",
+    "of",
+    "rated",
+    "opened",
+    "after",
+    "before",
+    "how",
+    "many",
+    "what",
+    "is",
+    "show",
+]
+
+
+def test_no_order_of_words_ends_in_an_exception() -> None:
+    draw = random.Random(7)
+    for _ in range(600):
+        question = " ".join(draw.choices(_WORDS, k=draw.randint(1, 12)))
+        assert translate(question, draw.choice((CLUB, CINEMA, BUREAU)), today=TODAY) is not None, question
 
 
 def sorted_row(row: tuple[object, ...]) -> list[str]:

@@ -281,6 +281,27 @@ def test_days_between_two_dates_are_said_as_such(dialect: Dialect, days: str) ->
     assert read_as(sql, "zh", dialect).text == "从加入日期到订单日期的天数平均值。"
 
 
+@pytest.mark.parametrize(
+    ("dialect", "figure", "unit", "called"),
+    [
+        (Dialect.SQLITE, "(julianday(o.order_date) - julianday(m.joined_on)) * 1440", "minutes", "分钟数"),
+        (Dialect.DUCKDB, "date_diff('second', m.joined_on, o.order_date) / 3600.0", "hours", "小时数"),
+        (Dialect.POSTGRESQL, "EXTRACT(EPOCH FROM o.order_date - m.joined_on) / 60.0", "minutes", "分钟数"),
+        (Dialect.MYSQL, "TIMESTAMPDIFF(SECOND, m.joined_on, o.order_date) / 3600", "hours", "小时数"),
+        (Dialect.CLICKHOUSE, "dateDiff('second', m.joined_on, o.order_date) / 60", "minutes", "分钟数"),
+        (Dialect.ORACLE, "(CAST(o.order_date AS DATE) - CAST(m.joined_on AS DATE)) * 24", "hours", "小时数"),
+        (Dialect.SNOWFLAKE, "DATEDIFF(SECOND, m.joined_on, o.order_date) / 60.0", "minutes", "分钟数"),
+        (Dialect.BIGQUERY, "TIMESTAMP_DIFF(o.order_date, m.joined_on, SECOND) / 3600.0", "hours", "小时数"),
+    ],
+)
+def test_hours_and_minutes_between_two_moments_are_said_as_such(
+    dialect: Dialect, figure: str, unit: str, called: str
+) -> None:
+    sql = f"SELECT AVG({figure}) FROM orders o JOIN members m ON o.member_id = m.member_id"
+    assert read_as(sql, dialect=dialect).text == f"Average {unit} from joined on to order date."
+    assert read_as(sql, "zh", dialect).text == f"从加入日期到订单日期的{called}平均值。"
+
+
 def test_brackets_around_conditions_that_all_hold_do_not_hide_a_period() -> None:
     made = read_as(
         "SELECT COUNT(*) FROM orders WHERE channel = 'app' AND (order_date >= '2026-05-01' AND order_date < '2026-06-01')"

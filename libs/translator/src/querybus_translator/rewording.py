@@ -120,8 +120,8 @@ _RATE_ZH: Final = re.compile(r"(?P<run>[\u4e00-\u9fff]{2,})率")
 _TOTAL_ZH: Final = re.compile(r"(?P<run>[\u4e00-\u9fff]{2,})总额")
 _DONE_ZH: Final = re.compile(r"已(?P<deed>[\u4e00-\u9fff]{2})")
 _FIGURES_ZH: Final = re.compile(r"(?:最[高大低小]|平均)(?:[、和及与](?:最[高大低小]|平均))+(?![的值])")
-_EXTREME_ZH: Final = re.compile(r"最[高大低小]")
 """最低、最高和平均价格 are figures, and no rows that bear them."""
+_EXTREME_ZH: Final = re.compile(r"最[高大低小]")
 _SCORE_ZH: Final = re.compile("(平均|最高|最低)分(?![\\u6570\\u949f\\u7c7b\\u7ec4\\u5e97\\u652f\\u90e8\\u522b])")
 _SCORES_ZH: Final = ("分数", "得分", "评分", "成绩")
 STEM_LENGTH_MIN: Final = 4

@@ -26,7 +26,7 @@ from querybus_executor.connections.config import parse_connections
 from querybus_executor.connections.databases import ConnectedDatabase
 from querybus_executor.engines.registry import Engines
 from querybus_executor.ports import Edge, Estimate, Purpose, Rows
-from querybus_semantic.compiling.dates import days_between, hour_of_day, weekday
+from querybus_semantic.compiling.dates import days_between, hour_of_day, time_between, weekday
 from tests.support.database_servers import ClickhouseServer, clickhouse_server
 from tests.support.engine_evidence import ON_CLICKHOUSE, ON_DUCKDB, ON_MARIADB, ON_POSTGRES, ON_SQLITE
 
@@ -323,7 +323,7 @@ async def test_a_slow_database_does_not_starve_another_of_its_kind(tmp_path: Pat
     assert isinstance(result, Rows), result
 
 
-async def test_weekdays_hours_and_days_between_dates_are_worked_out_alike(subject: Subject) -> None:
+async def test_weekdays_hours_and_times_between_are_worked_out_alike(subject: Subject) -> None:
     dialect = {"postgres": Dialect.POSTGRESQL, "mariadb": Dialect.MYSQL}.get(subject.name) or Dialect(subject.name)
 
     def written(text: str, kind: Literal["DATE", "TIMESTAMP"]) -> exp.Expr:
@@ -337,7 +337,11 @@ async def test_weekdays_hours_and_days_between_dates_are_worked_out_alike(subjec
     monday, sunday = (weekday(written(day, "DATE"), dialect) for day in ("2025-02-10", "2025-02-16"))
     hour = hour_of_day(written("2025-02-10 20:59:00", "TIMESTAMP"), dialect)
     days = days_between(written("2025-01-30", "DATE"), written("2025-03-01", "DATE"), dialect)
-    sql = exp.select(monday[0], sunday[0], hour, days).sql(dialect=dialect.value)
+    start, day_after = (written(f"2025-02-{day} 20:15:00", "TIMESTAMP") for day in ("10", "11"))
+    minutes = time_between(start, day_after, "minutes", dialect)
+    hours = time_between(start, written("2025-02-11 21:45:00", "TIMESTAMP"), "hours", dialect)
+    sql = exp.select(monday[0], sunday[0], hour, days, minutes, hours).sql(dialect=dialect.value)
     result = await subject.run(sql)
     assert isinstance(result, Rows), (sql, result)
-    assert [int(str(cell).partition(".")[0]) for cell in result.rows[0]] == [monday[1], sunday[1] + 6, 20, 30]
+    figures = [round(float(str(cell)), 3) for cell in result.rows[0]]
+    assert figures == [monday[1], sunday[1] + 6, 20, 30, 1440, 25.5]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import calendar as months
 from datetime import date, timedelta
 from functools import lru_cache
-from typing import Final
+from typing import Final, Literal
 
 import sqlglot
 from sqlglot import exp
@@ -106,6 +106,18 @@ _DAYS_BETWEEN: Final[dict[Dialect, str]] = {
     Dialect.SNOWFLAKE: "DATEDIFF(DAY, {x}, {y})",
     Dialect.BIGQUERY: "DATE_DIFF(CAST({y} AS DATE), CAST({x} AS DATE), DAY)",
 }
+# Where a moment is a number of days a second is no exact part of one: rounded, sixty minutes are sixty.
+_MOMENTS_BETWEEN: Final[dict[Dialect, str]] = {
+    Dialect.SQLITE: "ROUND((julianday({y}) - julianday({x})) * 86400) / {seconds}",
+    Dialect.POSTGRESQL: "EXTRACT(EPOCH FROM {y} - {x}) / {seconds}",
+    Dialect.DUCKDB: "DATE_DIFF('SECOND', {x}, {y}) / {seconds}",
+    Dialect.MYSQL: "TIMESTAMPDIFF(SECOND, {x}, {y}) / {seconds}",
+    Dialect.CLICKHOUSE: "dateDiff('second', {x}, {y}) / {seconds}",
+    Dialect.ORACLE: "ROUND((CAST({y} AS DATE) - CAST({x} AS DATE)) * 86400) / {seconds}",
+    Dialect.SNOWFLAKE: "DATEDIFF(SECOND, {x}, {y}) / {seconds}",
+    Dialect.BIGQUERY: "TIMESTAMP_DIFF(CAST({y} AS TIMESTAMP), CAST({x} AS TIMESTAMP), SECOND) / {seconds}",
+}
+_SECONDS: Final = {"minutes": "60.0", "hours": "3600.0"}
 _HOURS: Final[dict[Dialect, str]] = {
     Dialect.SQLITE: "CAST(strftime('%H', {x}) AS INTEGER)",
     Dialect.MYSQL: "HOUR({x})",
@@ -196,6 +208,11 @@ def hour_of_day(value: exp.Expr, dialect: Dialect) -> exp.Expr:
 def days_between(start: exp.Expr, end: exp.Expr, dialect: Dialect) -> exp.Expr:
     """Return the SQL for the whole days from one date to another."""
     return _filled(_DAYS_BETWEEN[dialect], dialect, start, end)
+
+
+def time_between(start: exp.Expr, end: exp.Expr, unit: Literal["minutes", "hours"], dialect: Dialect) -> exp.Expr:
+    """Return the SQL for the minutes or hours, with their parts, from one moment to another."""
+    return _filled(_MOMENTS_BETWEEN[dialect].replace("{seconds}", _SECONDS[unit]), dialect, start, end)
 
 
 def shifted(value: exp.Expr, count: int, unit: Grain, dialect: Dialect) -> exp.Expr:

@@ -66,7 +66,9 @@ def tokenize(question: str) -> tuple[Token, ...]:
         kind = piece.lastgroup
         text = piece.group()
         if kind == "quoted":
-            tokens.append(_token(text.strip("`\"“”「」《》‘’'").strip(), TokenKind.QUOTED))
+            inside = text.strip("`\"“”「」《》‘’'").strip()
+            # Nothing between quotes is no text, and stays a word that nobody knows.
+            tokens.append(_token(inside, TokenKind.QUOTED) if inside else _token(text, TokenKind.WORD))
         elif kind == "word":
             tokens.append(_token(text, TokenKind.NUMBER if text.isdecimal() else TokenKind.WORD))
         elif kind == "negated":

@@ -290,7 +290,7 @@ def _attribute_behind(sketch: Sketch, place: int, end: int, anchor: int) -> bool
 
 def _without_attribute(sketch: Sketch, place: int, anchor: int, first: Placed) -> bool:
     """ "Publishers that did not publish a book in 1989": values of a column, without those that some row bears."""
-    verb = sketch.nodes[place - 1].text.lower().split()[-1] if place else ""
+    verb = sketch.nodes[place - 1].text.lower().rpartition(" ")[2] if place else ""
     copular = sketch.nodes[place].text.lower() in _COPULAR and verb not in _AUXILIARIES
     if copular or len(sketch.targets) != 1:
         return False

@@ -31,6 +31,7 @@ from querybus_translator.readers.figures.payments import amount_of_verb, only_me
 from querybus_translator.readers.figures.stocks import says_least, stock_beside
 from querybus_translator.readers.figures.units import column_of_unit, measures_otherwise, read_units
 from querybus_translator.readers.patterns import read_patterns, read_patterns_behind
+from querybus_translator.readers.superlatives import is_lasting, takes_time
 from querybus_translator.readers.time.clocks import read_clocks, read_days_of_weeks
 from querybus_translator.readers.time.periods import read_bounded_period, read_period_alone, read_ranges
 from querybus_translator.readers.values import read_bare_number, read_text, read_value
@@ -475,7 +476,7 @@ def _nested(sketch: Sketch, place: int, figure: int, left: int | None) -> None:
     if outer is None and inner is None:
         concepts = adjective_concepts(sketch.nodes[place].text)
         result = sketch.concept_column(concepts, place, ()) if concepts else None
-        if result is None or result[1]:
+        if result is None or result[1] or (takes_time(sketch, place) and not is_lasting(sketch, result[0])):
             return
         outer = result[0]
         sketch.doubts += 0.05

@@ -39,7 +39,7 @@ from querybus_translator.readers.superlatives import (
     says_when,
     takes_time,
 )
-from querybus_translator.readers.time.durations import begin_and_end
+from querybus_translator.readers.time.durations import begin_and_end, lasting
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Measure, Operator, Ordering
 from querybus_translator.writing.sketch import TEMPORAL, Placed, Ranking, Sketch
@@ -427,7 +427,7 @@ def _by_concept(
     if pair is not None:
         # "Longest booking": of the most days from its start to its end.
         sketch.take(place)
-        sketch.rankings.append(Ranking(place, Measure(pair[0], until=pair[1]), descending, count))
+        sketch.rankings.append(Ranking(place, lasting(sketch, *pair), descending, count))
         if sketch.can_be_empty(pair[1]):
             # What has not ended has no length yet.
             sketch.conditions.append(Placed(place, Comparison(Measure(pair[1]), Operator.NOT_NULL)))

@@ -67,7 +67,48 @@ def _in_role(sketch: Sketch, place: int, table: int) -> int:
         if pick is not None and pick.table != table and sketch.index.real(pick.table) == table:
             sketch.take(beside)
             return pick.table
-    return table
+    ways = _way_said(sketch, place)
+    if ways is None:
+        return table
+    roles = [
+        number
+        for number, role in enumerate(sketch.index.roles, len(sketch.index.catalog.tables))
+        if role.table == table and not ways.isdisjoint(word for name in role.names for word in name)
+    ]
+    if len(roles) != 1:
+        return table
+    # "Ended at Harbour": nobody asks when.
+    sketch.take(*(other for other in (place - 1, place - 2) if other >= 0 and _says_way(sketch, other)))
+    return roles[0]
+
+
+def _way_said(sketch: Sketch, place: int) -> frozenset[str] | None:
+    """ "From Central to Museum", "trips that ended at Harbour": at which of its ends something is said to be; None if it is not said."""
+    before = " ".join(node.text.lower() for node in sketch.nodes[max(0, place - 2) : place]).split()
+    if before[-1:] == ["the"]:
+        del before[-1]
+    if before[-1:] == ["from"] or (before[-1:] in (["at"], ["in"]) and not _STARTING.isdisjoint(before)):
+        return _ORIGINS
+    if before[-1:] == ["to"] or (before[-1:] in (["at"], ["in"]) and not _ENDING.isdisjoint(before)):
+        return _DESTINATIONS
+    return None
+
+
+def _says_way(sketch: Sketch, place: int) -> bool:
+    words = set(sketch.nodes[place].text.lower().split())
+    return not words.isdisjoint(_STARTING | _ENDING | {"to"})
+
+
+_STARTING: Final = frozenset(
+    {"start", "started", "starting", "begin", "began", "beginning", "departed", "departing", "left"}
+)
+_ENDING: Final = frozenset({"end", "ended", "ending", "finish", "finished", "arrived", "arriving", "returned"})
+_ORIGINS: Final = frozenset(
+    {"start", "origin", "source", "from", "departure", "departing", "pickup", "begin", "sender"}
+)
+_DESTINATIONS: Final = frozenset(
+    {"end", "destination", "dest", "target", "to", "arrival", "arriving", "dropoff", "delivery", "receiver", "return"}
+)
 
 
 def _are_persons(sketch: Sketch, place: int, table: int) -> bool:

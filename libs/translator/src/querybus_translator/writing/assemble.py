@@ -23,7 +23,7 @@ from querybus_translator.readers.orders import read_orders
 from querybus_translator.readers.rankings import read_rankings
 from querybus_translator.readers.targets import read_targets
 from querybus_translator.readers.time.compared import read_compared_periods
-from querybus_translator.readers.time.durations import read_durations
+from querybus_translator.readers.time.durations import read_durations, read_lengths
 from querybus_translator.readers.time.states import read_states
 from querybus_translator.schema.labels import key_columns, known_by, labels
 from querybus_translator.writing.doers import who_did_most, who_never
@@ -54,6 +54,7 @@ def assemble(sketch: Sketch) -> Form | None:
     read_compounds(sketch)
     read_kinds(sketch)
     read_durations(sketch)
+    read_lengths(sketch)
     read_rankings(sketch)
     read_payments(sketch)
     read_states(sketch)
@@ -81,8 +82,9 @@ def _with_its_keys(sketch: Sketch, anchor: int) -> int:
         return anchor
     name = sketch.index.column(anchor, column.column).name
     for edge in sketch.index.graph.edges_of(anchor):
-        if edge.source == anchor and edge.source_columns == (name,) and edge.to_one:
-            sketch.targets = [(sketch.targets[0][0], Measure(key_columns(sketch.index, edge.target)[0]))]
+        key = key_columns(sketch.index, edge.target)
+        if edge.source == anchor and edge.source_columns == (name,) and edge.to_one and len(key) == 1:
+            sketch.targets = [(sketch.targets[0][0], Measure(key[0]))]
             return edge.target
     return anchor
 

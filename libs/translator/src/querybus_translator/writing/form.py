@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date
 from enum import Enum
+from typing import Literal as OneOf
 from typing import Protocol
 
 from querybus.core.catalog import Column
@@ -77,13 +78,17 @@ class ColumnRef:
     part: Unit | None = None
 
 
+Step = OneOf["days", "minutes", "hours"]
+"""What a length of time is counted in."""
+
+
 @dataclass(frozen=True, slots=True)
 class Measure:
     """A column, or a figure made of one. Without a column it counts rows of `table`.
 
     A rate is how many rows of `table` there are for each value of the column that there is any for. A share is the
     percentage of those rows, or of the column's sum, that `share_of` holds for; without it, of all that a group has. With `until` the
-    figure is of the days from the column to that one, with `aged_on` of the years from a birth to that day.
+    figure is of the days, minutes or hours (`lasting`) from the column to that one, with `aged_on` of the years from a birth to that day.
     """
 
     column: ColumnRef | None = None
@@ -92,6 +97,7 @@ class Measure:
     distinct: bool = False
     share_of: Condition | None = None
     until: ColumnRef | None = None
+    lasting: Step = "days"
     aged_on: date | None = None
 
     @property
@@ -245,6 +251,7 @@ def gist(form: Form) -> tuple[object, ...]:
             target.aggregate,
             target.home if target.aggregate is Aggregate.COUNT else target.column,
             target.until,
+            target.lasting,
             target.share_of,
         )
         for target in form.targets
@@ -313,7 +320,7 @@ class _Printer:
         else:
             shown = self._names.title(measure.table) if measure.table is not None else "rows"
         if measure.until is not None:
-            shown = f"days from {shown} to {self.column(measure.until)}"
+            shown = f"{measure.lasting} from {shown} to {self.column(measure.until)}"
         if measure.distinct:
             shown = f"different {shown}"
         if measure.aggregate is Aggregate.RATE and measure.table is not None:

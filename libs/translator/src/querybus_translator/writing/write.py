@@ -14,7 +14,7 @@ from itertools import pairwise
 from sqlglot import exp
 
 from querybus.core.catalog import ColumnKind, Language
-from querybus_semantic.compiling.dates import days_between, hour_of_day, truncated, weekday
+from querybus_semantic.compiling.dates import days_between, hour_of_day, time_between, truncated, weekday
 from querybus_semantic.layer.definitions import Calendar, Grain
 from querybus_translator.language.time.words import WEEKDAYS, Unit
 from querybus_translator.schema.index import CatalogIndex
@@ -228,7 +228,7 @@ class _Writer:
         made = self._measure(measure, names, plan)
         part = measure.column.part if measure.aggregate is None and measure.column is not None else None
         if measure.until is not None and measure.aggregate is not None:
-            return exp.alias_(made, f"{_FIGURES_OF_DAYS[measure.aggregate]}_days", quoted=True)
+            return exp.alias_(made, f"{_FIGURES_OF_DAYS[measure.aggregate]}_{measure.lasting}", quoted=True)
         if measure.aged_on is not None and measure.aggregate is not None:
             return exp.alias_(made, f"{_FIGURES_OF_DAYS[measure.aggregate]}_age", quoted=True)
         # The first day of a quarter alone would be taken for a month.
@@ -236,8 +236,7 @@ class _Writer:
 
     def _measure(self, measure: Measure, names: _Names, plan: _Plan) -> exp.Expr:
         if measure.aggregate is None and measure.column is not None and measure.until is not None:
-            ends = names.column(measure.column), names.column(measure.until)
-            return days_between(*ends, self._index.catalog.dialect)
+            return self._lasting(measure, measure.column, measure.until, names)
         if measure.aggregate is None:
             if measure.column is None:
                 raise _Unjoinable
@@ -249,8 +248,8 @@ class _Writer:
         if measure.column is not None and measure.until is not None:
             if all(plan.fans_out(end.table) for end in (measure.column, measure.until)):
                 raise _Unjoinable
-            ends = names.column(measure.column), names.column(measure.until)
-            return _AGGREGATES[measure.aggregate](this=days_between(*ends, self._index.catalog.dialect))
+            lasting = self._lasting(measure, measure.column, measure.until, names)
+            return _AGGREGATES[measure.aggregate](this=lasting)
         if measure.column is not None and measure.aged_on is not None:
             if plan.fans_out(measure.column.table):
                 raise _Unjoinable
@@ -271,6 +270,12 @@ class _Writer:
                 raise _Unjoinable
             return exp.Count(this=exp.Distinct(expressions=[names.column_named(measure.table, key[0])]))
         return exp.Count(this=exp.Star())
+
+    def _lasting(self, measure: Measure, start: ColumnRef, end: ColumnRef, names: _Names) -> exp.Expr:
+        ends = names.column(start), names.column(end)
+        if measure.lasting == "days":
+            return days_between(*ends, self._index.catalog.dialect)
+        return time_between(*ends, measure.lasting, self._index.catalog.dialect)
 
     def _age(self, born: ColumnRef, day: date, names: _Names) -> exp.Expr:
         """(days from a birth to that day) / 365.25, or that year - the year of birth."""

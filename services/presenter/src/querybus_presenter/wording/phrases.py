@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from querybus.core.catalog import Column, ColumnKind, Table
 from querybus.sql.conditions.parts import conditions_of, is_text
-from querybus.sql.conditions.periods import age_of, days_between, unit_of
+from querybus.sql.conditions.periods import age_of, days_between, time_between, unit_of
 from querybus.sql.conditions.scope import Scope, outermost, projection, scope_of
 from querybus.text.labels import column_label, table_label
 from querybus.text.words import plural, singular
@@ -126,6 +126,9 @@ class Phrases:
         if (days := days_between(expression)) is not None:
             begin, end = self.column(days[0]), self.column(days[1])
             return begin and end and rows["days_between"].format(begin=begin, end=end)
+        if (moments := time_between(expression)) is not None:
+            begin, end = self.column(moments[0]), self.column(moments[1])
+            return begin and end and rows[f"{moments[2]}_between"].format(begin=begin, end=end)
         if age_of(expression) is not None:
             return rows["age"]
         if isinstance(expression, exp.Column):

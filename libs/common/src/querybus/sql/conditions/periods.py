@@ -143,6 +143,35 @@ def days_between(node: exp.Expr) -> tuple[exp.Column, exp.Column] | None:
     return (begin, end) if is_days and begin is not None and end is not None else None
 
 
+def time_between(node: exp.Expr) -> tuple[exp.Column, exp.Column, str] | None:
+    """Return from which column to which a calculation counts minutes or hours, and which of them: of seconds, or of parts of a day."""
+    if isinstance(node, exp.Div):
+        unit, inner = _OF_SECONDS.get(node.expression.name.partition(".")[0]), _seconds(_bare(node.this))
+    elif isinstance(node, exp.Mul):
+        unit, inner = _OF_A_DAY.get(node.expression.name), _bare(node.this)
+    else:
+        return None
+    if unit is None or not isinstance(inner, exp.Sub | exp.DateDiff | exp.TimestampDiff):
+        return None
+    begin, end = _day_column(inner.expression), _day_column(inner.this)
+    return None if begin is None or end is None else (begin, end, unit)
+
+
+def _seconds(node: exp.Expr) -> exp.Expr | None:
+    """Return the difference that an expression gives in seconds."""
+    if isinstance(node, exp.Round):
+        node = _bare(node.this)
+    if isinstance(node, exp.Mul) and node.expression.name == "86400":
+        return _bare(node.this)
+    if isinstance(node, exp.Extract):
+        return _bare(node.expression) if node.name.upper() == "EPOCH" else None
+    return node if node.text("unit").upper() in ("SECOND", "SECONDS") else None
+
+
+_OF_SECONDS: Final = {"60": "minutes", "3600": "hours"}
+_OF_A_DAY: Final = {"1440": "minutes", "24": "hours"}
+
+
 def age_of(node: exp.Expr) -> exp.Column | None:
     """Return the birth from which an expression counts years: the days to a day / 365.25, or a year - the year of birth."""
     node = _bare(node)

@@ -8,10 +8,13 @@ from __future__ import annotations
 from typing import Final
 
 from querybus.core.catalog import ColumnKind
+from querybus_translator.language.clauses import OPERATORS
 from querybus_translator.language.lexicon import Op
 from querybus_translator.language.stems import base_form, stem
-from querybus_translator.writing.form import Aggregate, ColumnRef, Measure
-from querybus_translator.writing.sketch import TEMPORAL, Sketch
+from querybus_translator.language.units import unit_of_measure
+from querybus_translator.readers.figures.units import column_of_unit
+from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Literal, Measure, Step
+from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
 
 _LASTING: Final = frozenset({"last", "lasts", "take", "takes"})
 _BEGINS: Final = frozenset(
@@ -37,7 +40,8 @@ _LENGTHS: Final = frozenset(
     {"length", "duration", "day", "days", "how long", "time", "天", "天数", "多久", "多长时间", "时间"}
 )
 _DAYS: Final = frozenset({"day", "days", "night", "nights", "stay", "天", "天数", "晚"})
-_SHORTER: Final = frozenset({"second", "seconds", "minute", "minutes", "hour", "hours", "秒", "分钟", "小时"})
+_MINUTES: Final = frozenset({"minute", "minutes", "分钟"})
+_SHORTER: Final = _MINUTES | {"hour", "hours", "小时"}
 _DATES: Final = frozenset({"date", "dates", "day", "time", "日期", "时间"})
 _JOINTS: Final = frozenset({"to", "until", "till", "and", "到", "至"})
 _FIGURES: Final = {
@@ -49,12 +53,11 @@ _FIGURES: Final = {
 
 def read_durations(sketch: Sketch) -> None:
     """Read the one figure of days between two dates that stand side by side; without a figure nothing is read."""
-    lengths = [place for place, node in enumerate(sketch.nodes) if node.text.lower() in _LENGTHS]
+    said = [node.text.lower() for node in sketch.nodes]
+    lengths = [place for place, word in enumerate(said) if word in _LENGTHS]
+    lengths = lengths or [place for place, word in enumerate(said) if word in _SHORTER]
     figures = sketch.free_places(*_FIGURES)
     if not lengths or len(figures) != 1:
-        return
-    if any(node.text.lower() in _SHORTER for node in sketch.nodes):
-        # What is counted are days: "the average trip length in minutes" is none.
         return
     for place in range(len(sketch.nodes)):
         begin = _moment(sketch, place)
@@ -73,7 +76,7 @@ def read_durations(sketch: Sketch) -> None:
         sketch.take(length, figures[0], *range(place, last), *(item for item in asks if _is_how_many(sketch, item)))
         sketch.take(*(item for item in sketch.free_places(Op.BETWEEN) if item < place))
         figure = _FIGURES[sketch.nodes[figures[0]].op or Op.AVERAGE]
-        sketch.targets.append((place, Measure(begin, figure, until=end)))
+        sketch.targets.append((place, lasting(sketch, begin, end, figure)))
         return
     _until_done(sketch, lengths, figures[0])
     if not sketch.targets:
@@ -84,16 +87,60 @@ def _of_rows(sketch: Sketch, lengths: list[int], figure: int) -> None:
     """ "Average booking length", "how long do bookings last on average": from the day on which rows begin to that on which they end."""
     tables = {table for place in range(len(sketch.nodes)) if (table := sketch.table(place)) is not None}
     pair = begin_and_end(sketch, next(iter(tables))) if len(tables) == 1 else None
-    in_days = any(node.text.lower() in _DAYS for node in sketch.nodes)
-    if pair is not None and not in_days and all(sketch.kind(day) is ColumnKind.DATETIME for day in pair):
-        # Of moments it is not said whether days are meant.
-        return
     if pair is None or len(lengths) != 1 or any(sketch.column(place) is not None for place in lengths):
         return
-    sketch.take(figure, *lengths)
+    sketch.take(figure, *lengths, *(item for item in (lengths[0] - 1,) if item >= 0 and _is_how_many(sketch, item)))
     sketch.take(*(place for place, node in enumerate(sketch.nodes) if node.text.lower() in _LASTING))
     made = _FIGURES[sketch.nodes[figure].op or Op.AVERAGE]
-    sketch.targets.append((lengths[0], Measure(pair[0], made, until=pair[1])))
+    sketch.targets.append((lengths[0], lasting(sketch, pair[0], pair[1], made)))
+
+
+def lasting(sketch: Sketch, begin: ColumnRef, end: ColumnRef, figure: Aggregate | None = None) -> Measure:
+    """Return how long it is from one day or moment to another: moments in hours or minutes, unless days are said."""
+    words = {node.text.lower() for node in sketch.nodes}
+    shorter = [place for place, node in enumerate(sketch.nodes) if node.text.lower() in _SHORTER]
+    are_moments = sketch.kind(begin) is sketch.kind(end) is ColumnKind.DATETIME
+    if not are_moments or not words.isdisjoint(_DAYS):
+        # No day is cut into minutes.
+        sketch.doubts += 1.0 if shorter else 0.0
+        return Measure(begin, figure, until=end)
+    sketch.take(*shorter)
+    in_minutes = any(sketch.nodes[place].text.lower() in _MINUTES for place in shorter)
+    return Measure(begin, figure, until=end, lasting="minutes" if in_minutes else "hours")
+
+
+def read_lengths(sketch: Sketch) -> None:
+    """ "Trips longer than 60 minutes", "stays that lasted over 3 days": from where rows begin to where they end, where no figure says it."""
+    for place, node in enumerate(sketch.nodes):
+        figure = sketch.after(place)
+        number = sketch.number(figure)
+        unit = figure + 1 if figure is not None and figure + 1 < len(sketch.nodes) else None
+        if node.op not in OPERATORS or number is None or figure is None or unit is None or sketch.taken[place]:
+            continue
+        said = unit_of_measure(sketch.nodes[unit].text)
+        verb = sketch.nodes[place - 1].text.lower() if place else ""
+        is_length = node.text.lower().startswith(("long", "short")) or base_form(verb) in _LASTING_VERBS
+        table = sketch.nearest_table(place)
+        if said is None or said[0] != "time" or not is_length or table is None:
+            continue
+        pair = begin_and_end(sketch, table)
+        if pair is None or column_of_unit(sketch, figure) is not None:
+            continue
+        are_moments = all(sketch.kind(day) is ColumnKind.DATETIME for day in pair)
+        step: Step = (
+            "hours" if are_moments and said[1] >= _MILLISECONDS["hours"] else "minutes" if are_moments else "days"
+        )
+        value = number * said[1] / _MILLISECONDS[step]
+        if step == "days" and value != int(value):
+            continue
+        sketch.take(place, figure, unit, place - 1 if base_form(verb) in _LASTING_VERBS else None)
+        length = Measure(pair[0], until=pair[1], lasting=step)
+        literal = Literal(int(value) if value == int(value) else value)
+        sketch.conditions.append(Placed(place, Comparison(length, OPERATORS[node.op], literal)))
+
+
+_LASTING_VERBS: Final = frozenset({"last", "lasted", "take", "took", "taken"})
+_MILLISECONDS: Final[dict[Step, float]] = {"minutes": 60_000, "hours": 3_600_000, "days": 86_400_000}
 
 
 def begin_and_end(sketch: Sketch, table: int) -> tuple[ColumnRef, ColumnRef] | None:
@@ -121,7 +168,7 @@ def _until_done(sketch: Sketch, lengths: list[int], figure: int) -> None:
         if len(begun) == 1:
             sketch.take(length, figure, place, place + 1)
             made = _FIGURES[sketch.nodes[figure].op or Op.AVERAGE]
-            sketch.targets.append((place + 1, Measure(begun[0], made, until=end)))
+            sketch.targets.append((place + 1, lasting(sketch, begun[0], end, made)))
             return
 
 
