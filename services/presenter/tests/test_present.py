@@ -148,6 +148,24 @@ def test_a_business_reader_sees_personal_data_masked_in_rows_sentence_and_pictur
         assert ("zq1" in plain) == (audience == "analyst"), plain
 
 
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("en", "There is one result; what it holds is personal and masked."),
+        ("zh", "有一条结果，内容属于个人信息，已做脱敏处理。"),
+    ],
+)
+def test_one_masked_name_is_not_said_to_be_no_value(language: Language, said: str) -> None:
+    body = answered({"name": ColumnKind.TEXT}, ("Rolf Stein",))
+    assert body.result is not None
+    marked = body.result.columns[0].model_copy(update={"personal": "name"})
+    body = body.model_copy(update={"result": body.result.model_copy(update={"columns": (marked,)})})
+    answer = finish(body, audience="business", language=language).answer
+    assert answer.summary == said
+    assert answer.rows == (("R. S.",),)
+    assert "Rolf Stein" in finish(body, audience="analyst", language=language).answer.summary
+
+
 def test_an_answer_says_amounts_in_the_unit_of_their_column_and_counts_in_none() -> None:
     table = CATALOG.tables[0]
     columns = tuple(

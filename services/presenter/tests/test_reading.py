@@ -302,6 +302,32 @@ def test_hours_and_minutes_between_two_moments_are_said_as_such(
     assert read_as(sql, "zh", dialect).text == f"从加入日期到订单日期的{called}平均值。"
 
 
+def test_where_a_row_refers_to_a_place_by_two_keys_it_is_said_by_which() -> None:
+    def key(name: str) -> ForeignKey:
+        return ForeignKey(columns=(name,), referred_table="stations", referred_columns=("station_id",))
+
+    stations = Table(
+        name="stations", columns=(column("station_id"), column("station_name")), primary_key=("station_id",)
+    )
+    trips = Table(
+        name="trips",
+        columns=(column("trip_id"), column("start_station_id"), column("end_station_id")),
+        primary_key=("trip_id",),
+        foreign_keys=(key("start_station_id"), key("end_station_id")),
+    )
+    catalog = Catalog(connection="bikes", dialect=Dialect.SQLITE, tables=(stations, trips))
+    sql = (
+        "SELECT COUNT(*) FROM trips AS t1 JOIN stations AS t2 ON t1.start_station_id = t2.station_id"
+        " JOIN stations AS t3 ON t1.end_station_id = t3.station_id"
+        " WHERE t2.station_name = 'Central' AND t3.station_name = 'Museum'"
+    )
+    made = reading(read(sql, Dialect.SQLITE), catalog, WORDS["en", "business"], with_names=False)
+    assert made is not None
+    assert made.text == (
+        "Number of trips, where station name (start station) is Central and station name (end station) is Museum."
+    )
+
+
 def test_brackets_around_conditions_that_all_hold_do_not_hide_a_period() -> None:
     made = read_as(
         "SELECT COUNT(*) FROM orders WHERE channel = 'app' AND (order_date >= '2026-05-01' AND order_date < '2026-06-01')"

@@ -100,7 +100,7 @@ def _one_row(shape: Shape, labels: Sequence[str], texts: Texts, counted: str | N
         (label, value) for facet, label in zip(shape.facets, labels, strict=True) if (value := _cell(facet, texts))
     ]
     if not cells:
-        return texts.summary["no_value"]
+        return texts.summary["no_value" if shape.facets else "only_personal"]
     if len(shape.facets) == 1:
         plural = counted if shape.facets[0].cells[0] not in (0, 1) else None
         if reading and plural is None and shape.facets[0].numbers:

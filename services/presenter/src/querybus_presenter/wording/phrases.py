@@ -6,6 +6,7 @@ WITH table are followed to what they stand for. None is what has no words; whoev
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -59,6 +60,9 @@ _TRANSPARENT: Final = (
 """Calculations that a reader of the question would not mention."""
 
 
+_KEY_ENDS: Final = re.compile(r"[ _](?:id|no|number|key|code)$|(?:编号|标识|代码)$", re.IGNORECASE)
+
+
 @dataclass(frozen=True, slots=True)
 class Phrases:
     """Words for the parts of one query."""
@@ -104,7 +108,14 @@ class Phrases:
         if found is None or self.scope.catalog is None:
             return None
         label = column_label(found[1], self.scope.catalog, self.texts.language)
-        return None if label is None else self._owned(within_sentence(label), found[0])
+        if label is None:
+            return None
+        key = self.scope.role(written)
+        role = None if key is None else column_label(key, self.scope.catalog, self.texts.language)
+        if role is not None:
+            called = _KEY_ENDS.sub("", within_sentence(role))
+            return self.texts.reading["in_role"].format(label=within_sentence(label), role=called)
+        return self._owned(within_sentence(label), found[0])
 
     def _owned(self, label: str, table: Table) -> str:
         """Return a column's label with its table's, where several tables have a name, a type or a date."""

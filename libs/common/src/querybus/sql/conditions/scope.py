@@ -37,11 +37,31 @@ class Scope:
                 return source, column
         return None
 
+    def role(self, written: exp.Column) -> Column | None:
+        """Return the key by which a reference's table is joined, where the table that bears it has several to that one: where a trip ends."""
+        joined = written.table.lower()
+        known = self.sources.get(joined)
+        for join in self.select.args.get("joins") or ():
+            on: exp.Expr | None = join.args.get("on")
+            for equal in () if on is None else on.find_all(exp.EQ):
+                sides = [side for side in (equal.this, equal.expression) if isinstance(side, exp.Column)]
+                keys = [side for side in sides if side.table.lower() != joined]
+                if len(sides) != 2 or len(keys) != 1 or not isinstance(known, Table):
+                    continue
+                origin = self.origin(keys[0])
+                if origin is not None and _refers_often(origin[0], known):
+                    return origin[1]
+        return None
+
     def inner(self) -> Iterator[Scope]:
         """Yield the queries that it reads from."""
         for source in self.sources.values():
             if isinstance(source, exp.Select):
                 yield scope_of(source, self.catalog)
+
+
+def _refers_often(table: Table, other: Table) -> bool:
+    return sum(key.referred_table.lower() == other.name.lower() for key in table.foreign_keys) > 1
 
 
 def scope_of(select: exp.Select, catalog: Catalog | None) -> Scope:
