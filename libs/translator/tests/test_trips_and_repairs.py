@@ -73,3 +73,13 @@ def test_it_is_answered(question: str, rows: list[tuple[object, ...]]) -> None:
 )
 def test_lengths_of_time_are_no_distances_and_one_group_compares_nothing(question: str) -> None:
     assert isinstance(translate(question, BIKES, today=TODAY), NotRead)
+
+
+def test_which_end_of_its_trips_a_station_is_meant_by_is_asked_and_then_answered() -> None:
+    asked = translate("Which station has the most trips?", BIKES, today=TODAY)
+    assert isinstance(asked, NotRead)
+    assert set(asked.options) == {"Which end station has the most trips?", "Which start station has the most trips?"}
+    for option, name in (("end", "Museum"), ("start", "Central")):
+        found = translate(f"Which {option} station has the most trips?", BIKES, today=TODAY)
+        assert isinstance(found, Translated), found
+        assert rows_of(ROWS, found.sql) == [(name,)]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from querybus.core.catalog import ColumnKind
-from querybus_translator.language.lexicon import Op
+from querybus_translator.language.lexicon import POSSESSIVES, Op
 from querybus_translator.language.names import is_han
 from querybus_translator.language.time.words import step_at
 from querybus_translator.schema.comparison import Candidate
@@ -166,11 +166,8 @@ def _in_roles(nodes: Sequence[Node], picks: dict[int, Candidate], index: Catalog
 def _possessor(nodes: Sequence[Node], place: int) -> int | None:
     """ "Managers and their salaries": whose they are is named before."""
     joint = nodes[place - 1] if place > 1 else None
-    is_theirs = joint is not None and joint.op is Op.AND and joint.text.lower().split()[-1] in _POSSESSIVES
+    is_theirs = joint is not None and joint.op is Op.AND and joint.text.lower().split()[-1] in POSSESSIVES
     return place - 2 if is_theirs else None
-
-
-_POSSESSIVES: Final = frozenset({"their", "its", "his", "her"})
 
 
 def _owner(nodes: Sequence[Node], place: int, step: int) -> int | None:
@@ -276,7 +273,7 @@ def _spoken_of(nodes: Sequence[Node], place: int) -> tuple[int, ...]:
     begun = place
     while begun > 1 and (nodes[begun - 1].op is Op.AND or nodes[begun - 1].text == ",") and nodes[begun - 2].candidates:
         begun -= 2
-    if begun == 0 or nodes[begun - 1].text.lower() not in _POSSESSIVES:
+    if begun == 0 or nodes[begun - 1].text.lower() not in POSSESSIVES:
         return ()
     named = (
         link.table

@@ -83,6 +83,7 @@ class Op(Enum):
     ADJECTIVE_ASK = auto()
 
 
+POSSESSIVES: Final = frozenset({"their", "its", "his", "her"})
 ADJECTIVES: Final = frozenset({Op.ADJECTIVE_MORE, Op.ADJECTIVE_LESS, Op.ADJECTIVE_MOST, Op.ADJECTIVE_LEAST})
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from querybus_translator.language.clauses import OPERATORS
 from querybus_translator.language.lexicon import ADJECTIVES, Concept, Op, lexicon
 from querybus_translator.language.stems import base_form
@@ -10,10 +12,13 @@ from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import ColumnRef
 from querybus_translator.writing.sketch import TEMPORAL, Sketch
 
+LASTING: Final = frozenset({"take", "takes", "took", "taken", "last", "lasts", "lasted"})
+"""Verbs that ask how long, and never how far."""
+
 
 def takes_time(sketch: Sketch, place: int) -> bool:
     """Whether a verb of lasting stands right before: "took longest"."""
-    return place > 0 and sketch.nodes[place - 1].text.lower() in {"take", "takes", "took", "last", "lasts", "lasted"}
+    return place > 0 and sketch.nodes[place - 1].text.lower() in LASTING
 
 
 def is_lasting(sketch: Sketch, column: ColumnRef) -> bool:

@@ -29,7 +29,7 @@ from querybus_translator.readers.figures.shares import (
     read_rates,
     read_shares,
 )
-from querybus_translator.readers.superlatives import is_lasting
+from querybus_translator.readers.superlatives import LASTING, is_lasting
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Form, Measure, columns_of
 from querybus_translator.writing.listed import list_beside, list_values
@@ -164,10 +164,7 @@ def _asked_by_meaning(sketch: Sketch, place: int) -> None:
 
 def _asks_how_long(sketch: Sketch, place: int) -> bool:
     said = [node.text.lower() for node in sketch.nodes]
-    return said[place] == "how long" and not _LASTING.isdisjoint(said)
-
-
-_LASTING = frozenset({"take", "takes", "took", "taken", "last", "lasts", "lasted"})
+    return said[place] == "how long" and not LASTING.isdisjoint(said)
 
 
 def _average_age(sketch: Sketch, place: int, born: ColumnRef) -> bool:

@@ -137,6 +137,20 @@ def _is_outdone(link: Candidate, exactly: Sequence[Candidate]) -> bool:
     return is_less and any(link is not other and link.table == other.table for other in exactly)
 
 
+def _is_key_of_role(link: Candidate, exactly: Sequence[Candidate], index: CatalogIndex) -> bool:
+    """Whether a link is no more than the key by which a role is known that is called just so: "end station" is a station."""
+    if link.column is None or link.value is not None or link.score >= EXACT_SCORE:
+        return False
+    roles = [role for other in exactly if other.column is None and (role := index.role(other.table)) is not None]
+    name = index.column(link.table, link.column).name
+    # "President votes" may be counted by the key: they are not called students.
+    return any(
+        (role.source, role.column) == (link.table, name)
+        and any(not index.table_words[role.table].isdisjoint(words) for words in role.names)
+        for role in roles
+    )
+
+
 def is_figure_of(token: Token, behind: Sequence[str], index: CatalogIndex) -> bool:
     """Whether a word works out what the words behind it name: "total quantity" is no `total_amount` where there are quantities."""
     works_out = any(phrase.op in FIGURES for phrase in lexicon().english.get((token.norm,), ()))
@@ -251,4 +265,8 @@ def closest(candidates: list[Candidate], first: Token, head: Token, index: Catal
         for link in candidates
         if link.score >= EXACT_SCORE or (link.column is None and link.score >= whole and head.kind is TokenKind.HAN)
     ]
-    return tuple(link for link in candidates if link.score >= least and not _is_outdone(link, exactly))[:CANDIDATES_MAX]
+    return tuple(
+        link
+        for link in candidates
+        if link.score >= least and not _is_outdone(link, exactly) and not _is_key_of_role(link, exactly, index)
+    )[:CANDIDATES_MAX]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from querybus_translator.language.lexicon import Op
+from querybus_translator.language.lexicon import POSSESSIVES, Op
 from querybus_translator.readers.figures.amounts import rating_of_rows
 from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.schema.phrases import NodeKind
@@ -104,7 +104,7 @@ def _tables_beside(sketch: Sketch) -> None:
             continue
         joint = sketch.after(place)
         words = sketch.nodes[joint].text.lower().split() if joint is not None and sketch.op(joint) is Op.AND else []
-        opens = bool(_POSSESSIVES & set(words))
+        opens = bool(POSSESSIVES & set(words))
         named = set(labels(sketch.index, table, chinese=sketch.chinese))
         beside = sketch.column(sketch.after(joint)) if words else None
         # "Films and their directors", "venues and capacities": whose they are is listed as well.
@@ -130,15 +130,12 @@ def _named_kind(sketch: Sketch, plain: Sequence[Measure]) -> None:
         kind, joint = sketch.value(place), sketch.after(place)
         words = set(sketch.nodes[joint].text.lower().split()) if joint is not None else set[str]()
         beside = sketch.column(sketch.after(joint))
-        is_theirs = sketch.op(joint) is Op.AND and bool(words & _POSSESSIVES)
+        is_theirs = sketch.op(joint) is Op.AND and bool(words & POSSESSIVES)
         if kind is None or beside is None or not is_theirs or beside.table != kind.table:
             continue
         named = labels(sketch.index, kind.table, chinese=sketch.chinese)
         if all(measure.column not in named for measure in plain):
             sketch.targets += [(place, Measure(label)) for label in named]
-
-
-_POSSESSIVES = frozenset({"their", "its", "his", "her"})
 
 
 def _listed_tables(sketch: Sketch) -> None:

@@ -13,10 +13,10 @@ from querybus_translator.language.lexicon import Op
 from querybus_translator.language.stems import base_form, stem
 from querybus_translator.language.units import unit_of_measure
 from querybus_translator.readers.figures.units import column_of_unit
+from querybus_translator.readers.superlatives import LASTING
 from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Literal, Measure, Step
 from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
 
-_LASTING: Final = frozenset({"last", "lasts", "take", "takes"})
 _BEGINS: Final = frozenset(
     {"start", "started", "begin", "begun", "from", "opened", "checkin", "arrival", "admitted", "开始日期", "入住日期"}
 )
@@ -90,7 +90,7 @@ def _of_rows(sketch: Sketch, lengths: list[int], figure: int) -> None:
     if pair is None or len(lengths) != 1 or any(sketch.column(place) is not None for place in lengths):
         return
     sketch.take(figure, *lengths, *(item for item in (lengths[0] - 1,) if item >= 0 and _is_how_many(sketch, item)))
-    sketch.take(*(place for place, node in enumerate(sketch.nodes) if node.text.lower() in _LASTING))
+    sketch.take(*(place for place, node in enumerate(sketch.nodes) if node.text.lower() in LASTING))
     made = _FIGURES[sketch.nodes[figure].op or Op.AVERAGE]
     sketch.targets.append((lengths[0], lasting(sketch, pair[0], pair[1], made)))
 
@@ -119,7 +119,7 @@ def read_lengths(sketch: Sketch) -> None:
             continue
         said = unit_of_measure(sketch.nodes[unit].text)
         verb = sketch.nodes[place - 1].text.lower() if place else ""
-        is_length = node.text.lower().startswith(("long", "short")) or base_form(verb) in _LASTING_VERBS
+        is_length = node.text.lower().startswith(("long", "short")) or verb in LASTING
         table = sketch.nearest_table(place)
         if said is None or said[0] != "time" or not is_length or table is None:
             continue
@@ -133,13 +133,12 @@ def read_lengths(sketch: Sketch) -> None:
         value = number * said[1] / _MILLISECONDS[step]
         if step == "days" and value != int(value):
             continue
-        sketch.take(place, figure, unit, place - 1 if base_form(verb) in _LASTING_VERBS else None)
+        sketch.take(place, figure, unit, place - 1 if verb in LASTING else None)
         length = Measure(pair[0], until=pair[1], lasting=step)
         literal = Literal(int(value) if value == int(value) else value)
         sketch.conditions.append(Placed(place, Comparison(length, OPERATORS[node.op], literal)))
 
 
-_LASTING_VERBS: Final = frozenset({"last", "lasted", "take", "took", "taken"})
 _MILLISECONDS: Final[dict[Step, float]] = {"minutes": 60_000, "hours": 3_600_000, "days": 86_400_000}
 
 
