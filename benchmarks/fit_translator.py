@@ -27,7 +27,7 @@ from benchmarks.bench_translator import TODAY, compared, is_held_out, is_ordered
 from querybus.core.catalog import Catalog  # noqa: E402
 from querybus_executor.engines.sqlite.introspect import open_sqlite_catalog  # noqa: E402
 from querybus_presenter.confidence import ROW_WEIGHTS, facts_of_rows  # noqa: E402
-from querybus_translator.answers.confidence import NOTHING_OPEN_MIN  # noqa: E402
+from querybus_translator.answers.confidence import NOTHING_OPEN_MIN, UNDEFINED_SHARE  # noqa: E402
 from querybus_translator.readers.reading import Reading, read  # noqa: E402
 from querybus_translator.schema.index import index_of  # noqa: E402
 from querybus_translator.schema.nodes import read_nodes  # noqa: E402
@@ -183,7 +183,7 @@ def judged_apart(found: Sequence[Example]) -> list[tuple[float, Example]]:
 def report(judged: Sequence[tuple[float, Example]], questions: int) -> None:
     """Print for several thresholds what would be answered, and how much of it right."""
     for least in (0.5, 0.6, 0.65, 0.7, 0.72, 0.75, 0.78, 0.8, 0.85, 0.9):
-        kept = [item for chance, item in judged if chance * 0.4**item.undefined >= least]
+        kept = [item for chance, item in judged if chance * UNDEFINED_SHARE**item.undefined >= least]
         real = [item for item in kept if not item.is_spoilt]
         spoilt = [item for item in kept if item.is_spoilt]
         all_spoilt = sum(item.is_spoilt for _, item in judged)

@@ -44,6 +44,7 @@ _TURNING = frozenset({
 })  # fmt: skip
 _CLOSE_SECOND = 4.0
 NOTHING_OPEN_MIN = 0.76
+UNDEFINED_SHARE: Final = 0.4
 _DOUBTS_FEW = 0.06
 _OPEN_MATTERS = (
     "unread_words", "unread_names", "unread_links", "unread_phrases", "unread_literals", "rival_close",
@@ -62,6 +63,11 @@ class Judgement:
     unread: tuple[str, ...]
     undefined: int
     facts: Mapping[str, float]
+
+    @property
+    def defined_share(self) -> float:
+        """What is left of a reading's confidence where so much of it is undefined, 1 where nothing is."""
+        return UNDEFINED_SHARE**self.undefined
 
 
 _VERB_SCORE: Final = 0.9
@@ -201,7 +207,7 @@ def weigh(judgement: Judgement, facts: Mapping[str, float]) -> float:
         if not any(facts.get(name) for name in _OPEN_MATTERS) and facts.get("doubts", 0.0) < _DOUBTS_FEW:
             # Nothing is left open, so there is nothing to ask about.
             confidence = max(confidence, NOTHING_OPEN_MIN)
-    return round(confidence * 0.4**judgement.undefined, 4)
+    return round(confidence * judgement.defined_share, 4)
 
 
 def calibrated(confidence: float) -> float:

@@ -52,7 +52,7 @@ def read(nodes: tuple[Node, ...], index: CatalogIndex, today: date) -> tuple[Rea
         if form is None or written is None or form.is_idle:
             continue
         judgement = judge(sketch, form, written, assignments[0].score)
-        score = judgement.rule * 0.4**judgement.undefined + _LINKS_WEIGHT * (assignment.score - assignments[0].score)
+        score = judgement.rule * judgement.defined_share + _LINKS_WEIGHT * (assignment.score - assignments[0].score)
         pairs.append((score, form, written, sketch, judgement))
     pairs.sort(key=lambda item: -item[0])
     return tuple(_beside_rivals(place, pairs) for place in range(len(pairs)))
