@@ -31,6 +31,14 @@ def test_lying_bars_and_pies_are_drawn_too() -> None:
     assert len(chart_lines(spec("arc", values, theta=N, color=CITY), 40)) == 2
 
 
+def test_labels_over_a_picture_change_nothing_of_it() -> None:
+    values = [{"city": "a", "n": 2}, {"city": "b", "n": 1}]
+    plain = spec("bar", values, x=CITY, y=N)
+    layered = {**plain, "layer": [{"mark": plain["mark"]}, {"mark": {"type": "text"}}]}
+    del layered["mark"]
+    assert chart_lines(layered, 40) == chart_lines(plain, 40) != []
+
+
 def test_chinese_labels_stand_in_one_column() -> None:
     lines = chart_lines(spec("bar", [{"city": "上海", "n": 2}, {"city": "Bonn", "n": 1}], x=CITY, y=N), 40)
     assert lines[0].startswith("上海  █")

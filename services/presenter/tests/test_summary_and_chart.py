@@ -262,7 +262,7 @@ def drawn(columns: list[tuple[str, str, ColumnKind]], *rows: tuple[Scalar, ...])
 
 def test_a_category_and_a_number_are_bars_from_zero() -> None:
     spec = drawn(COUNTS, ("Bern", 3), ("Lyon", "4.5"))
-    assert spec["mark"]["type"] == "bar"
+    assert spec["layer"][0]["mark"]["type"] == "bar"
     assert spec["encoding"]["y"]["scale"] == {"zero": True}
     assert spec["encoding"]["x"]["field"] == "city"
     assert spec["encoding"]["y"]["field"] == "Count"
@@ -273,7 +273,7 @@ def test_a_category_and_a_number_are_bars_from_zero() -> None:
 def test_a_time_and_a_number_are_a_line_in_order() -> None:
     columns = [("SUM(x)", "Total", NUMBER), ("d", "day", DATE)]
     spec = drawn(columns, (3, "2024-01-03"), (1, "2024-01-01"), (2, "2024-01-02"))
-    assert spec["mark"]["type"] == "line"
+    assert spec["layer"][0]["mark"]["type"] == "line"
     assert spec["encoding"]["x"]["type"] == "temporal"
     assert [value["day"] for value in spec["data"]["values"]] == ["2024-01-01", "2024-01-02", "2024-01-03"]
     years = drawn([("y", "year", INTEGER), ("COUNT(*)", "Count", INTEGER)], (2022, 3), (2020, 1), (2021, 2))

@@ -34,7 +34,9 @@ def chart_lines(spec: Spec | None, width: int) -> list[str]:
         return []
     encoding = cast("Mapping[str, Mapping[str, Any]]", spec.get("encoding") or {})
     values = cast("Sequence[Row]", (spec.get("data") or {}).get("values") or ())
-    mark = spec.get("mark")
+    # Labels stand over the picture's own mark as further layers.
+    layers = cast("Sequence[Spec]", spec.get("layer") or [spec])
+    mark = layers[0].get("mark")
     kind = str(cast("Spec", mark).get("type") if isinstance(mark, Mapping) else mark)
     if kind == "arc":
         return _bars(values, _field(encoding, "color"), _field(encoding, "theta"), None, width)

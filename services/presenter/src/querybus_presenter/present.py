@@ -43,7 +43,7 @@ from querybus_presenter.charts.shape import Shape, shape_of
 from querybus_presenter.confidence import confidence_of
 from querybus_presenter.doubts import Doubt, doubts
 from querybus_presenter.ports import Catalogs
-from querybus_presenter.summaries.cut_ends import days_of
+from querybus_presenter.summaries.cut_ends import Days, days_of
 from querybus_presenter.summaries.model_summary import Summarizer
 from querybus_presenter.summaries.summary import fixed_summary, summary
 from querybus_presenter.whole_result import Pages, whole_result
@@ -358,15 +358,17 @@ class _Context:
             else label
             for facet, label in zip(shape.facets, unmasked(result, spoken, self.envelope.audience)[1], strict=True)
         ]
-        days = days_of(self._draft_tree(), self._today())
         plural = counted(tree, self.catalog, self.texts)
         said = read_as and read_as.model_copy(update={"text": _first_sentence(read_as.text, self.texts)})
         reported = self._or_none(
-            "summary", lambda: summary(shape, called, self.texts, counted=plural, reading=said, days=days)
+            "summary", lambda: summary(shape, called, self.texts, counted=plural, reading=said, days=self._days())
         )
         if reported is None or (self.is_business and leaks(reported, self.catalog, self.texts.language)):
             return fixed
         return reported
+
+    def _days(self) -> Days:
+        return days_of(self._draft_tree(), self._today())
 
     def _today(self) -> date:
         asked_on = datetime.fromtimestamp(self.envelope.asked_at / 1_000, UTC).date()
@@ -375,7 +377,9 @@ class _Context:
     def _chart(self, shape: Shape | None, title: str) -> Drawn | None:
         if self.envelope.options.chart != "auto" or shape is None or not shape.rows:
             return None
-        return self._or_none("chart", lambda: chart(shape, self.texts, self.envelope.question, title=title))
+        return self._or_none(
+            "chart", lambda: chart(shape, self.texts, self.envelope.question, title=title, days=self._days())
+        )
 
     def _or_none(self, part: str, make: Callable[[], _MadeT]) -> _MadeT | None:
         """Return what was made, or None if the cells or the statement were not what they promise: no answer fails by that."""

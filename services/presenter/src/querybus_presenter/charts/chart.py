@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
 from querybus.text.picture_words import picture_kind
@@ -41,8 +41,10 @@ from querybus_presenter.charts.kinds import (
     stroke,
     values_of,
 )
+from querybus_presenter.charts.labels import Labels, labels_of, open_ended
 from querybus_presenter.charts.shape import Facet, Role, Shape
 from querybus_presenter.charts.style import CONFIG, size_of, titled, with_short_numbers
+from querybus_presenter.summaries.cut_ends import Days, cut_ends, what_is_cut
 from querybus_presenter.wording.texts import Texts
 
 SCHEMA: Final = "https://vega.github.io/schema/vega-lite/v6.json"
@@ -78,8 +80,11 @@ _SHARES = re.compile(
 _CUMULATIVE = re.compile(r"cumulative|running[\s_]total|accumulated|累计", re.IGNORECASE)
 
 
-def chart(shape: Shape, texts: Texts, question: str = "", *, title: str = "") -> Drawn:
-    """Return the picture of a result, titled by how the question was read; a table where no picture is clear."""
+def chart(shape: Shape, texts: Texts, question: str = "", *, title: str = "", days: Days | None = None) -> Drawn:
+    """Return the picture of a result, titled by how the question was read; a table where no picture is clear.
+
+    `days` says which days the result is of: a line is dashed up to a last point that is not whole.
+    """
     named = picture_kind(question)
     asked = Kind(named) if named is not None else None
     if asked is Kind.TABLE:
@@ -91,10 +96,13 @@ def chart(shape: Shape, texts: Texts, question: str = "", *, title: str = "") ->
     plot = plot or _fitting(shape, question)
     if plot is None:
         return Drawn(Kind.TABLE, notes=refused)
+    open_end = _open_end(plot, shape, days, texts) if days else []
     notes = (*refused, *(texts.chart[key].format(**facts) for key, facts in plot.notes))
     units = {facet.unit for facet in shape.of(Role.AMOUNT)}
     below = [texts.chart["unit"].format(unit=unit) for unit in units if unit and len(units) == 1]
-    return Drawn(plot.kind, _spec(plot, texts, notes, titled(title, (*below, *notes))), notes)
+    below += open_end
+    spec = _spec(plot, texts, notes, titled(title, (*below, *notes)), is_open=bool(open_end))
+    return Drawn(plot.kind, spec, notes)
 
 
 def _of_kind(kind: Kind, shape: Shape) -> Plot | None:
@@ -203,13 +211,28 @@ def _is_long(x: Facet) -> bool:
 # What a specification is made of.
 
 
-def _spec(plot: Plot, texts: Texts, notes: tuple[str, ...], title: Mapping[str, object]) -> Mapping[str, object]:
+def _open_end(plot: Plot, shape: Shape, days: Days, texts: Texts) -> list[str]:
+    """Return that the last point of a line is not whole, in words; nothing where it is, and for what is no line."""
+    x = next(iter(shape.of(Role.TIME)), None)
+    if plot.kind is not Kind.LINE or x is None:
+        return []
+    steps = list(dict.fromkeys(value[x.label] for value in plot.values))
+    ends = replace(cut_ends(steps, x, days), first_from=None)
+    return what_is_cut(ends, (steps[0], steps[-1]), x, texts)
+
+
+def _spec(
+    plot: Plot, texts: Texts, notes: tuple[str, ...], title: Mapping[str, object], *, is_open: bool
+) -> Mapping[str, object]:
+    labels = labels_of(plot, texts.language)
     spec: dict[str, object] = {
         "$schema": SCHEMA,
         "description": texts.chart[plot.kind],
         "data": {"values": list(plot.values)},
-        "mark": {**plot.mark, "tooltip": True},
-        "encoding": with_short_numbers(plot.encoding, texts.language),
+        **_marks(plot, labels, is_open=is_open),
+        "encoding": with_short_numbers(
+            _without_legend(plot.encoding) if labels.is_legend else plot.encoding, texts.language
+        ),
         "usermeta": {"chart": plot.kind.value, "notes": list(notes)},
         "config": dict(CONFIG),
         **size_of(plot.encoding),
@@ -225,6 +248,20 @@ def _spec(plot: Plot, texts: Texts, notes: tuple[str, ...], title: Mapping[str, 
     if title["text"]:
         spec["title"] = title
     return spec
+
+
+def _marks(plot: Plot, labels: Labels, *, is_open: bool) -> Mapping[str, object]:
+    """Return the mark, the first of layers where labels stand over it or the last stretch of a line is dashed."""
+    mark = {**plot.mark, "tooltip": True}
+    if is_open:
+        whole, open_end = open_ended(plot)
+        drawn = [{**whole, "mark": mark}, {**open_end, "mark": {**mark, "strokeDash": [4, 4]}}]
+        return {"layer": [*drawn, *labels.layers]}
+    return {"layer": [{"mark": mark}, *labels.layers]} if labels.layers else {"mark": mark}
+
+
+def _without_legend(encoding: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {**encoding, "color": {**encoding["color"], "legend": None}}
 
 
 def _with_chinese_months(encoding: Mapping[str, Any]) -> Mapping[str, Any]:

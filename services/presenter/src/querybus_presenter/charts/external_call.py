@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
+
+from querybus_presenter.charts.kinds import label_in
 
 POINTS_MAX: Final = 1_000
 Json = Mapping[str, Any]
@@ -74,8 +75,7 @@ def _of(node: Json, name: str) -> Json:
 
 
 def _field(channel: Json) -> str:
-    # Signs of a path are escaped in a field.
-    return re.sub(r"\\(.)", r"\1", str(channel.get("field") or ""))
+    return label_in(str(channel.get("field") or ""))
 
 
 def _label(channel: Json) -> str:

@@ -12,6 +12,7 @@ from typing import Final
 
 from querybus.core.messages import Scalar
 from querybus_presenter.charts.shape import QUARTER_STARTS, Facet, Number, Role, Shape
+from querybus_presenter.charts.style import RING_HOLE, RING_RADIUS
 
 BARS_MAX: Final = 30
 
@@ -205,7 +206,12 @@ def pie_of(shape: Shape) -> Plot | None:
     whole = math.fsum(float(item) for item in known)
     for item in values:
         item[of.label] = f"{item[of.label]} · {float(item[part.label] or 0) * 100 / whole:.1f}%"
-    return Plot(Kind.PIE, {"type": "arc", "innerRadius": 70, "stroke": "white"}, values, encoding)
+    return Plot(
+        Kind.PIE,
+        {"type": "arc", "innerRadius": RING_HOLE, "outerRadius": RING_RADIUS, "stroke": "white"},
+        values,
+        encoding,
+    )
 
 
 def scatter(shape: Shape) -> Plot | None:
@@ -418,6 +424,15 @@ def _fresh_names(shape: Shape) -> tuple[str, str]:
 def field_of(label: str) -> str:
     """Return a label as Vega-Lite reads a field: signs of a path in it are taken literally."""
     return re.sub(r"([\\.\[\]'\"])", r"\\\1", label)
+
+
+def label_in(field: str) -> str:
+    """Return the label that a field was made of.
+
+    >>> label_in(field_of("a.b [c]"))
+    'a.b [c]'
+    """
+    return re.sub(r"\\(.)", r"\1", field)
 
 
 def _width(text: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -10,10 +11,13 @@ from querybus.core.catalog import Language
 WIDTH: Final = 640
 HEIGHT: Final = 320
 BAR_STEP: Final = 26
+RING_RADIUS: Final = 110
+RING_HOLE: Final = 70
 TITLE_WIDTH_MAX: Final = 84
 ACCENT: Final = "#0072B2"
 COLOURS: Final = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442", "#000000")
 """Colours that people who see fewer of them can tell from one another (Okabe and Ito, 2008)."""
+INK: Final = "#3c4043"
 _GREY: Final = "#5f6368"
 _RULE: Final = "#e3e5e8"
 
@@ -30,13 +34,20 @@ CONFIG: Final[Mapping[str, object]] = {
         "labelPadding": 6,
     },
     "axisQuantitative": {"grid": True, "gridColor": _RULE},
-    "legend": {"labelColor": _GREY, "titleColor": _GREY, "titleFontWeight": "normal", "symbolType": "square"},
-    "range": {"category": list(COLOURS)},
+    "legend": {
+        "orient": "top",
+        "labelColor": _GREY,
+        "titleColor": _GREY,
+        "titleFontWeight": "normal",
+        "symbolType": "square",
+    },
+    "range": {"category": list(COLOURS), "heatmap": {"scheme": "blues"}},
     "bar": {"color": ACCENT},
     "scale": {"barBandPaddingInner": 0.3, "rectBandPaddingInner": 0.03, "bandPaddingOuter": 0.1},
     "line": {"color": ACCENT, "strokeWidth": 2.5},
     "area": {"color": ACCENT, "fillOpacity": 0.8},
     "point": {"color": ACCENT},
+    "text": {"color": INK, "fontSize": 11},
     "title": {"anchor": "start", "fontSize": 15, "fontWeight": "bold", "offset": 14, "subtitleColor": _GREY},
 }
 _UNITS: Final[Mapping[Language, Sequence[tuple[str, str]]]] = {
@@ -58,9 +69,22 @@ def _short_number(channel: str, language: Language) -> str:
     return text
 
 
+def short_figure(key: str, language: Language) -> str:
+    """Return the expression that writes a value's own figure: with three digits and a unit where it is large, four in Chinese."""
+    datum = f"datum[{json.dumps(key, ensure_ascii=False)}]"
+    text = f"format({datum}, abs({datum}) >= 1 ? ',.2~f' : ',.2~r')"
+    for least, unit in reversed(_UNITS[language]):
+        digits = 3 if language == "en" else 4
+        counted = f"format({datum} / {_DIVISORS.get(unit, least)}, ',.{digits}~r') + '{unit}'"
+        text = f"abs({datum}) >= {least} ? {counted} : ({text})"
+    return text
+
+
 def size_of(encoding: Mapping[str, Any]) -> Mapping[str, object]:
     """Return width and height for what is encoded: bars that lie get a line each."""
     y = encoding.get("y", {})
+    if "theta" in encoding:
+        return {"width": WIDTH, "height": 2 * RING_RADIUS + 50}
     if not {"x", "y"} & set(encoding):
         return {}
     lies = y.get("type") in ("nominal", "ordinal")

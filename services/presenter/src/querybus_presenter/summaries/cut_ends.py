@@ -18,6 +18,8 @@ from querybus.core.messages import Scalar
 from querybus.sql.conditions.periods import Period, period_of
 from querybus.sql.conditions.scope import conjuncts
 from querybus_presenter.charts.shape import Facet
+from querybus_presenter.summaries.values import date_in_words, in_words
+from querybus_presenter.wording.texts import Texts
 
 WEEKS_MIN: Final = 4
 """Days a week apart that are taken for weeks: three may be chance."""
@@ -81,6 +83,28 @@ def cut_ends(points: Sequence[Scalar], facet: Facet, days: Days) -> CutEnds:
         is_running=is_running,
         are_weeks=are_weeks,
     )
+
+
+def what_is_cut(
+    ends: CutEnds, points: tuple[Scalar, Scalar], x: Facet, texts: Texts, *, is_defined: bool = False
+) -> list[str]:
+    """Return which of the first and last points is not whole, in words; what a period cuts is said with definitions already."""
+    first, last = points
+
+    def named(place: Scalar) -> str:
+        name = in_words(place, x.kind, texts, as_year=x.as_year, grain=x.grain)
+        return texts.summary["week_of"].format(day=name) if ends.are_weeks else name
+
+    said: list[str] = []
+    if ends.first_from is not None and not is_defined:
+        day = date_in_words(ends.first_from.isoformat(), texts.language)
+        said.append(texts.summary["first_is_cut"].format(first=named(first), day=day))
+    if ends.is_running:
+        said.append(texts.summary["is_running"].format(last=named(last)))
+    elif ends.last_until is not None and not is_defined:
+        day = date_in_words(ends.last_until.isoformat(), texts.language)
+        said.append(texts.summary["last_is_cut"].format(last=named(last), day=day))
+    return said
 
 
 _Span = tuple[dt.date, dt.date]

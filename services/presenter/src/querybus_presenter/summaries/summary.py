@@ -16,8 +16,8 @@ from typing import Final
 
 from querybus.core.messages import Reading, Scalar
 from querybus_presenter.charts.shape import Facet, Key, Number, Role, Shape, decimal, total
-from querybus_presenter.summaries.cut_ends import CutEnds, Days, cut_ends
-from querybus_presenter.summaries.values import date_in_words, in_words, large_in_words, number_in_words, with_unit
+from querybus_presenter.summaries.cut_ends import Days, cut_ends, what_is_cut
+from querybus_presenter.summaries.values import in_words, large_in_words, number_in_words, with_unit
 from querybus_presenter.wording.labels import is_neutral
 from querybus_presenter.wording.phrases import within_sentence
 from querybus_presenter.wording.texts import Texts
@@ -278,7 +278,7 @@ def _course(
     ends = cut_ends([point for _, point, _ in points], x, days)
     cut = {points[0][1]} if ends.first_from is not None else set[Scalar]()
     cut |= {points[-1][1]} if ends.is_last_cut else set()
-    said = _cut(ends, points[0][1], points[-1][1], x, texts, is_defined=is_defined)
+    said = what_is_cut(ends, (points[0][1], points[-1][1]), x, texts, is_defined=is_defined)
     whole = points[ends.first_from is not None : len(points) - ends.is_last_cut]
     if len(whole) > 1:
         said.insert(0, _trend(whole[0], whole[-1], x, y, texts))
@@ -294,25 +294,6 @@ def _trend(start: tuple[Key, Scalar, Number], end: tuple[Key, Scalar, Number], x
     low, high = (before, after) if key == "rise" else (after, before)
     # A figure with its measure word is followed by no space, one without is set apart.
     return _BETWEEN_HAN.sub("", texts.summary[key].format(first=first, last=last, low=low, high=high))
-
-
-def _cut(ends: CutEnds, first: Scalar, last: Scalar, x: Facet, texts: Texts, *, is_defined: bool) -> list[str]:
-    """Return which of the first and last points is not whole; what a period cuts is said with definitions already."""
-
-    def named(place: Scalar) -> str:
-        name = in_words(place, x.kind, texts, as_year=x.as_year, grain=x.grain)
-        return texts.summary["week_of"].format(day=name) if ends.are_weeks else name
-
-    said: list[str] = []
-    if ends.first_from is not None and not is_defined:
-        day = date_in_words(ends.first_from.isoformat(), texts.language)
-        said.append(texts.summary["first_is_cut"].format(first=named(first), day=day))
-    if ends.is_running:
-        said.append(texts.summary["is_running"].format(last=named(last)))
-    elif ends.last_until is not None and not is_defined:
-        day = date_in_words(ends.last_until.isoformat(), texts.language)
-        said.append(texts.summary["last_is_cut"].format(last=named(last), day=day))
-    return said
 
 
 def _described(shape: Shape, labels: Sequence[str], texts: Texts) -> list[str]:

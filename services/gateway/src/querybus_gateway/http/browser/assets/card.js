@@ -1,6 +1,6 @@
 // An answer as a card: sentence, picture, rows, how it was read, ways on.
 
-import { draw, kindsOf, switched } from "./chart.js";
+import { draw, kindOf, kindsOf, switched } from "./chart.js";
 import { pinMenu } from "./boards.js";
 import { button, copy, download, h } from "./dom.js";
 import { teachWord } from "./admin.js";
@@ -29,7 +29,7 @@ export function answerCard(answer, context) {
   if (answer.options.length) card.append(options(answer, context));
   if (answer.confirmation) card.append(confirmation(answer, context));
   // A picture of one figure says nothing that the sentence does not.
-  if (answer.chart && answer.chart.mark?.type !== "text") card.append(picture(answer, context));
+  if (answer.chart && kindOf(answer.chart) !== "text") card.append(picture(answer, context));
   if (answer.columns.length) card.append(rows(answer, context));
   if (answer.reading) card.append(chips(answer, context));
   if (answer.sql || answer.explanation) card.append(computed(answer, context));
@@ -58,7 +58,7 @@ function picture(answer, context) {
   const { texts } = context;
   const canvas = h("div", { class: "canvas", role: "img", "aria-label": answer.chart.description ?? texts.chart });
   let takeAway = () => {};
-  let kind = answer.chart.mark?.type;
+  let kind = kindOf(answer.chart);
   const show = async () => {
     takeAway();
     canvas.replaceChildren();

@@ -16,12 +16,17 @@ function library(base) {
   return loading;
 }
 
+/** The kind of a picture's mark; labels stand over it as further layers. */
+export function kindOf(spec) {
+  return (spec.mark ?? spec.layer?.[0]?.mark)?.type;
+}
+
 /** The kinds that a specification can be switched to, its own first. */
 export function kindsOf(spec) {
-  const kind = spec.mark?.type;
+  const kind = kindOf(spec);
   const { x, y, theta } = spec.encoding ?? {};
   if (kind === "bar" || kind === "line" || kind === "area") {
-    const isPlain = x && y && !Array.isArray(spec.layer) && [x, y].filter((axis) => axis.type === "quantitative").length === 1;
+    const isPlain = x && y && [x, y].filter((axis) => axis.type === "quantitative").length === 1;
     if (!isPlain) return [kind];
     const others = x.type === "quantitative" ? ["bar", "point"] : ["bar", "line", "area", "point"];
     return [kind, ...others.filter((other) => other !== kind)];
@@ -31,13 +36,14 @@ export function kindsOf(spec) {
 
 /** The same data as another kind of picture. */
 export function switched(spec, kind) {
-  if (spec.mark?.type === kind) return spec;
+  if (kindOf(spec) === kind) return spec;
   const mark = kind === "line" ? { type: "line", point: true, tooltip: true } : { type: kind, tooltip: true };
   const encoding = structuredClone(spec.encoding);
   const value = encoding.x?.type === "quantitative" ? encoding.x : encoding.y;
   // Bars and areas say by their length how much it is; a cut axis would lie.
   if (value && (kind === "bar" || kind === "area")) value.scale = { ...value.scale, zero: true };
-  return { ...spec, mark, encoding };
+  const { layer: _labels, ...rest } = spec;
+  return { ...rest, mark, encoding };
 }
 
 const LIGHT = "#56B4E9";
@@ -50,7 +56,7 @@ function lit(config) {
 /** Draw into an element. Returns a function that takes the picture away. */
 export async function draw(base, element, spec, { isDark }) {
   const embed = await library(base);
-  const isRound = spec.mark?.type === "arc";
+  const isRound = kindOf(spec) === "arc";
   const text = isDark ? "#c9cdd2" : "#5f6368";
   const config = {
     ...spec.config,
