@@ -47,10 +47,16 @@ export function switched(spec, kind) {
 }
 
 const LIGHT = "#56B4E9";
+/** What stands for a colour that a dark ground swallows; the light one changes places with the dark blue. */
+const ON_DARK = { "#0072B2": LIGHT, [LIGHT]: "#0072B2", "#000000": "#ffffff" };
 
-/** The marks of one colour, light enough for a dark ground. */
+/** Marks and series in colours light enough for a dark ground. */
 function lit(config) {
-  return Object.fromEntries(["bar", "line", "area", "point"].map((mark) => [mark, { ...config?.[mark], color: LIGHT }]));
+  const category = config?.range?.category?.map((color) => ON_DARK[color] ?? color);
+  return {
+    ...Object.fromEntries(["bar", "line", "area", "point"].map((mark) => [mark, { ...config?.[mark], color: LIGHT }])),
+    ...(category ? { range: { ...config.range, category } } : {}),
+  };
 }
 
 /** Draw into an element. Returns a function that takes the picture away. */
@@ -61,7 +67,8 @@ export async function draw(base, element, spec, { isDark }) {
   const config = {
     ...spec.config,
     background: "transparent",
-    font: "inherit",
+    // By its name: texts are measured on a canvas, which inherits none.
+    font: getComputedStyle(element).fontFamily,
     axis: { ...spec.config?.axis, labelColor: text, titleColor: text },
     legend: { ...spec.config?.legend, labelColor: text, titleColor: text },
     ...(isDark ? lit(spec.config) : {}),
