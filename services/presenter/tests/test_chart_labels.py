@@ -1,4 +1,4 @@
-"""Figures and names stand in the picture where there is room for them; a last point that is not whole is dashed."""
+"""Figures and names stand in the picture where there is space for them; a last point that is not whole is dashed."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_cells_of_a_small_grid_hold_their_figures() -> None:
     assert texts_of(drawn(columns, *wide, question="as a heatmap")) == []
 
 
-def test_a_few_points_are_named_where_there_is_room() -> None:
+def test_a_few_points_are_named_where_there_is_space() -> None:
     columns = [("product", TEXT), ("price", NUMBER), ("stock", NUMBER)]
     points = [("a", 1, 9000), ("b", 500, 1), ("c", 900, 40000), ("d", 901, 40001), ("e", 300, 20000)]
     (label,) = texts_of(drawn(columns, *points, question="as a scatter plot"))

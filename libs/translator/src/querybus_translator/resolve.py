@@ -32,6 +32,7 @@ _TABLE_BONUS: Final = 0.05
 _COUNTED_BONUS: Final = 0.15
 _SIBLING_BONUS: Final = 0.1
 _SAID_BONUS: Final = 0.12
+_TWICE_COST: Final = 0.4
 _NAMED_MIN: Final = 0.9
 _MENTION_MIN: Final = 0.8
 _UNLINKED_SCORE: Final = 0.5
@@ -84,10 +85,11 @@ def resolve(nodes: Sequence[Node], index: CatalogIndex, near: frozenset[int] = f
                     score -= _UNMENTIONED_COST
                 elif candidate.column is not None and mentioned[candidate.table] > 0.9:
                     score += 0.03
-                if candidate.column is not None and any(
-                    other in siblings[place] and pick.table == candidate.table for other, pick in state.picks
-                ):
+                listed = [pick for other, pick in state.picks if other in siblings[place]]
+                if candidate.column is not None and any(pick.table == candidate.table for pick in listed):
                     score += _SIBLING_BONUS
+                # "The claim dates and the settlement dates" are not the same day twice.
+                score -= _TWICE_COST if candidate.value is None and candidate in listed else 0.0
                 grown.append(
                     _State(
                         state.score + score,

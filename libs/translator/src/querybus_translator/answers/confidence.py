@@ -41,6 +41,7 @@ _HEADS = frozenset({
 _TURNING = frozenset({
     Op.NOT, Op.GREATER, Op.AT_LEAST, Op.LESS, Op.AT_MOST, Op.ORDER, Op.AVERAGE, Op.EACH, Op.SUM, Op.MAXIMUM, Op.MINIMUM,
     Op.HIGHEST, Op.LOWEST, Op.MOST, Op.FEWEST, Op.COMMON, Op.RARE, Op.COUNT, Op.COUNT_KINDS, Op.ASCENDING, Op.DESCENDING,
+    Op.ADJECTIVE_MOST, Op.ADJECTIVE_LEAST,
 })  # fmt: skip
 _CLOSE_SECOND = 4.0
 NOTHING_OPEN_MIN = 0.76
@@ -245,7 +246,7 @@ def _unread(sketch: Sketch, form: Form) -> _Unread:
             if sketch.column(place) in used:
                 continue
             pick = sketch.pick(place)
-            faint = pick is None or pick.score < _FAINT_LINK_MAX
+            faint = (node.candidates[0] if pick is None else pick).score < _FAINT_LINK_MAX
             result.words += faint
             result.links += not faint
             # "With full accreditation type": what is said of a column is never passed over.

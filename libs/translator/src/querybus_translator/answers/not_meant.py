@@ -409,6 +409,57 @@ def _denies_the_unsaid(whole: Whole) -> bool:
 _BARE_DEEDS: Final = frozenset({"come", "been", "gone", "got", "done", "had", "made", "taken", "used", "seen", "shown"})
 
 
+def _names_another(whole: Whole) -> bool:
+    """ "The name of the project": of none of the people who work on it, where projects have one; "types of products": no customers' addresses."""
+    sketch = whole.sketch
+    for place, node in enumerate(sketch.nodes[:-2]):
+        column = sketch.column(place)
+        behind = [item.text.lower() for item in sketch.nodes[place + 1 : place + 3]]
+        if column is None or behind[0] != "of" or " " in node.text:
+            continue
+        of = place + 2 + (behind[1] in _ARTICLES)
+        table = sketch.table(of) if of < len(sketch.nodes) else None
+        if table is not None and sketch.index.graph.distance(column.table, table) >= _STRANGERS_MIN:
+            return True
+        if node.text.lower().rstrip("s") not in lexicon().label_words:
+            continue
+        named = {link.table for link in node.candidates if link.column is not None and link.score >= _SAID_MIN}
+        if table is not None and table != column.table and table in named:
+            return True
+    return False
+
+
+def _leaves_behind(whole: Whole) -> bool:
+    """ "How many children are registered?": what was done is of rows that the statement does not read at all."""
+    index = whole.sketch.index
+    read = {index.real(table) for table in _tables_within(whole.form)} | set(whole.sketch.hidden_tables)
+    return any(
+        pick.column is not None
+        and pick.value is None
+        and whole.sketch.taken[place]
+        and whole.sketch.nodes[place].text.lower().endswith("ed")
+        and index.real(pick.table) not in read
+        for place, pick in whole.sketch.assignment.picks.items()
+    )
+
+
+def _tables_within(form: Form) -> Iterator[int]:
+    """Give the tables of a form and of those within it."""
+    yield from tables_of(form)
+    for item in form.where:
+        if isinstance(item, Membership):
+            yield from _tables_within(item.form)
+    for item in _comparisons(form.where):
+        if isinstance(item.right, Form):
+            yield from _tables_within(item.right)
+    if form.combined is not None:
+        yield from _tables_within(form.combined[1])
+
+
+_ARTICLES: Final = frozenset({"the", "a", "all", "each", "every"})
+_STRANGERS_MIN: Final = 2
+
+
 NOT_MEANT: Final[tuple[Rule, ...]] = (
     _contradicts,
     _joins_strangers,
@@ -432,4 +483,6 @@ NOT_MEANT: Final[tuple[Rule, ...]] = (
     _ranks_by_nothing,
     _counts_by_amount,
     _lacks_the_unsaid,
+    _names_another,
+    _leaves_behind,
 )

@@ -33,23 +33,20 @@ TEMPORAL_OPS = frozenset({Op.AFTER, Op.BEFORE, Op.SINCE})
 
 
 def negation_before(sketch: Sketch, place: int) -> int | None:
-    """Return the place of a negation that stands directly before a node, or None."""
+    """Return the place of a negation that stands directly before a node, or None; "but not" is one."""
     other = sketch.before(place, over=(Op.EQUAL, Op.NAMED))
-    if other is not None and not sketch.taken[other] and sketch.op(other) in {Op.NOT, Op.UNEQUAL}:
-        return other
-    return None
+    if other is None or sketch.taken[other]:
+        return None
+    denies = sketch.op(other) is Op.BUT and "not" in sketch.nodes[other].text.lower()
+    return other if denies or sketch.op(other) in {Op.NOT, Op.UNEQUAL} else None
 
 
 def add_condition(
     sketch: Sketch, place: int, left: Measure, operator: Operator, right: Literal | ColumnRef | Form
 ) -> None:
     negation = negation_before(sketch, place)
-    before = sketch.before(place)
     if negation is not None:
         sketch.take(negation)
-        operator = operator.opposite
-    elif before is not None and sketch.op(before) is Op.BUT and "not" in sketch.nodes[before].text.lower():
-        # "Above 40 but not under 60".
         operator = operator.opposite
     sketch.conditions.append(Placed(place, Comparison(left, operator, right)))
 

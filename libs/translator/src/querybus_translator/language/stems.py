@@ -27,5 +27,14 @@ def stem(word: str) -> str:
 
     >>> stem("enrolled") == stem("enrollment"), stem("nationality") == stem("nation")
     (True, True)
+    >>> stem("settlement") == stem("settled"), stem("department") == stem("departed")
+    (True, False)
     """
-    return words.stem(base_form(word))
+    base = base_form(word)
+    if base.endswith("ment") and len(base) >= _DEED_LENGTH_MIN and base not in _NO_DEEDS:
+        base = base.removesuffix("ment")
+    return words.stem(base)
+
+
+_DEED_LENGTH_MIN = 9
+_NO_DEEDS = frozenset({"department", "apartment", "compartment", "management"})

@@ -79,7 +79,21 @@ def tokenize(question: str) -> tuple[Token, ...]:
             tokens.append(_token(text.replace(",", ""), TokenKind.NUMBER, shown=text))
         else:
             tokens.append(_token(text, _KINDS[kind or ""]))
-    return tuple(_scaled(tokens[:QUESTION_TOKENS_MAX]))
+    return tuple(_money_behind(_scaled(tokens[:QUESTION_TOKENS_MAX])))
+
+
+def _money_behind(tokens: Sequence[Token]) -> list[Token]:
+    """Put a sign of money behind its figure, where units stand: "$160" is read as 160 dollars are."""
+    result: list[Token] = []
+    for token in tokens:
+        if token.kind is TokenKind.NUMBER and result and result[-1].norm in MONEY_SIGNS:
+            result.insert(-1, token)
+        else:
+            result.append(token)
+    return result
+
+
+MONEY_SIGNS = frozenset("$€£¥")
 
 
 def _scaled(tokens: Sequence[Token]) -> list[Token]:

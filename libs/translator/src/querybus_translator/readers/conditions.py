@@ -25,6 +25,7 @@ from querybus_translator.language.clauses import (
 from querybus_translator.language.lexicon import ADJECTIVES, Op, lexicon
 from querybus_translator.language.stems import base_form
 from querybus_translator.language.time.periods import years_before
+from querybus_translator.language.tokens import MONEY_SIGNS
 from querybus_translator.readers.deeds import rows_of_deed
 from querybus_translator.readers.figures.amounts import amount_of_rows, one_amount
 from querybus_translator.readers.figures.payments import amount_of_verb, only_meant
@@ -428,9 +429,9 @@ def _is_of_money(sketch: Sketch, figure: int) -> bool:
     return base_form(behind) in _CURRENCIES
 
 
-_CURRENCIES = frozenset(
-    {"euro", "dollar", "pound", "franc", "yuan", "yen", "eur", "usd", "gbp", "chf", "cny", "欧元", "美元", "元"}
-)
+_CURRENCIES = MONEY_SIGNS | {
+    "euro", "dollar", "pound", "franc", "yuan", "yen", "eur", "usd", "gbp", "chf", "cny", "欧元", "美元", "元",
+}  # fmt: skip
 
 
 def _by_birth(sketch: Sketch, place: int, figure: int, operator: Operator, column: ColumnRef) -> bool:

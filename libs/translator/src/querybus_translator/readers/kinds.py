@@ -6,6 +6,9 @@ Limits: values of one column, and nothing else in the question but the table tha
 
 from __future__ import annotations
 
+from typing import Final
+
+from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op
 from querybus_translator.language.stems import base_form
 from querybus_translator.readers.absences import is_many
@@ -43,6 +46,41 @@ def read_compounds(sketch: Sketch) -> None:
         if is_noun and is_many(sketch, whose, rows) and not is_many(sketch, rows, whose):
             sketch.take(place - 1)
             sketch.hidden_tables.add(whose)
+
+
+def read_rows_by_name(sketch: Sketch) -> None:
+    """ "Committees that have delegates from the Green party", "the most common position of players": those who a column names are the rows.
+
+    What is asked for stands before them; they are not asked for as well.
+    """
+    if sketch.chinese or sketch.free_places(Op.BOTH):
+        return
+    for place, node in enumerate(sketch.nodes):
+        column, text = sketch.column(place), node.text.lower()
+        if column is None or not sketch.is_free(place) or base_form(text) == text or " " in text:
+            continue
+        own = sketch.index.table(column.table)
+        name = sketch.index.column(column.table, column.column)
+        is_name = name.kind is ColumnKind.TEXT and name.name.lower() == base_form(text)
+        if not is_name or any(name.name in key.columns for key in own.foreign_keys):
+            continue
+        asked = sketch.before(place, over=(Op.COMMON, Op.RARE, Op.RELATIVE))
+        lead = next(
+            (word for back in range(place - 1, -1, -1) if (word := sketch.nodes[back].text.lower()) not in _ARTICLES),
+            "",
+        )
+        of = sketch.column(asked) if lead in _OF else None
+        is_of = of is not None and of.table == column.table and sketch.nodes[asked or 0].text.lower() not in _NAMES
+        is_had = lead in _HAVING and any(sketch.pick(where) is not None for where in range(place))
+        if is_of or is_had:
+            sketch.take(place)
+            sketch.anchor = column.table if is_of else sketch.anchor
+
+
+_ARTICLES: Final = frozenset({"the", "all", "any"})
+_OF: Final = frozenset({"of", "among"})
+_HAVING: Final = frozenset({"have", "has", "had", "do", "does", "did", "are", "were"})
+_NAMES: Final = frozenset({"name", "names", "id", "ids"})
 
 
 def read_kinds(sketch: Sketch) -> None:

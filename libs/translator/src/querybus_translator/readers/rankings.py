@@ -25,10 +25,12 @@ from querybus_translator.readers.superlatives import (
     ends_question,
     is_compared,
     is_direct,
+    is_done,
     is_first,
     is_lasting,
     is_of_time,
     is_reversed,
+    is_said_again,
     is_said_of,
     is_used,
     kinds_of,
@@ -63,7 +65,7 @@ def read_rankings(sketch: Sketch) -> None:
     _sorted_first(sketch)
     _rated(sketch)
     for place in sketch.free_places(*_SUPERLATIVES):
-        if sketch.taken[place] or is_compared(sketch, place):
+        if sketch.taken[place] or is_compared(sketch, place) or is_said_again(sketch, place):
             continue
         op = sketch.op(place)
         if op in {Op.COMMON, Op.RARE}:
@@ -168,7 +170,7 @@ def _is_descending(sketch: Sketch, place: int) -> bool:
 def _common(sketch: Sketch, place: int) -> None:
     count, where = _take_count(sketch, place)
     following = sketch.after(where if where is not None and where > place else place)
-    grouped: ColumnRef | int | None = sketch.column(following)
+    grouped: ColumnRef | int | None = sketch.column(following) if sketch.is_free(following) else None
     if grouped is None and sketch.table(following) is not None and not _stands_apart(sketch, place, following):
         grouped = sketch.table(following)
     used = following
@@ -252,10 +254,10 @@ def _most(sketch: Sketch, place: int) -> None:
             sketch.rankings.append(Ranking(place, measure, descending, count))
         return
     sketch.take(place)
-    _by_what_is_done(sketch, place, descending, count)
+    _by_whatis_done(sketch, place, descending, count)
 
 
-def _by_what_is_done(sketch: Sketch, place: int, descending: bool, count: int) -> None:
+def _by_whatis_done(sketch: Sketch, place: int, descending: bool, count: int) -> None:
     """ "Which guest spent the most", "is borrowed most often", "costs the most": the verb before says what ranks."""
     verb = place - 1 if place else None
     if verb and sketch.nodes[verb].text.lower() in _TO_US:
@@ -300,7 +302,7 @@ def _by_what_is_done(sketch: Sketch, place: int, descending: bool, count: int) -
         sketch.rankings.append(Ranking(place, Measure(costing), descending, count))
         return
     # "Which level spends the most": what is spent is not how many rows there are, and nothing else is said.
-    sketch.doubts += 1.0 if _is_done(sketch, place) else 0.15
+    sketch.doubts += 1.0 if is_done(sketch, place) else 0.15
     sketch.rankings.append(Ranking(place, Measure(aggregate=Aggregate.COUNT), descending, count))
 
 
@@ -322,11 +324,6 @@ def _doer(sketch: Sketch, place: int, table: int) -> ColumnRef | None:
         and any(name[-1] in close for name in sketch.index.entry_of_column(table, number).names)
     ]
     return columns[0] if len(columns) == 1 else None
-
-
-def _is_done(sketch: Sketch, place: int) -> bool:
-    """Whether a verb stands right before a superlative: "earns the most"."""
-    return place > 0 and not sketch.chinese and sketch.nodes[place - 1].text.lower() in lexicon().verbs
 
 
 def _take_ops_between(sketch: Sketch, one: int, other: int | None, *ops: Op) -> None:

@@ -172,3 +172,21 @@ _OF_FIGURES = frozenset({Op.MAXIMUM, Op.MINIMUM, Op.HIGHEST, Op.LOWEST})
 def is_first(sketch: Sketch, place: int, column: ColumnRef) -> bool:
     """Whether the first by a day is meant: "the first complaint" is the earliest one."""
     return sketch.nodes[place].text.lower().endswith("first") and sketch.kind(column) in TEMPORAL
+
+
+def is_said_again(sketch: Sketch, place: int) -> bool:
+    """ "The top 3 most common colleges": the second superlative says by what, and takes the number. Takes the first."""
+    figure = sketch.after(place)
+    is_again = sketch.op(place) is Op.HIGHEST and sketch.number(figure) is not None and figure == place + 1
+    if is_again and sketch.op(sketch.after(figure)) in _BY_WHAT:
+        sketch.take(place)
+        return True
+    return False
+
+
+_BY_WHAT = frozenset({Op.COMMON, Op.RARE, Op.MOST, Op.FEWEST, Op.ADJECTIVE_MOST, Op.ADJECTIVE_LEAST})
+
+
+def is_done(sketch: Sketch, place: int) -> bool:
+    """Whether a verb stands right before a superlative: "earns the most"."""
+    return place > 0 and not sketch.chinese and sketch.nodes[place - 1].text.lower() in lexicon().verbs

@@ -12,7 +12,8 @@ from querybus_translator.language.tokens import Token, TokenKind
 from querybus_translator.language.units import unit_of_measure
 from querybus_translator.schema.chinese import TRANSLATED
 from querybus_translator.schema.comparison import CANDIDATES_MAX, Candidate, compare_names
-from querybus_translator.schema.index import CatalogIndex
+from querybus_translator.schema.index import RELATED, CatalogIndex
+from querybus_translator.schema.labels import labels
 from querybus_translator.schema.values import flag_values
 
 RECALLED_MAX: Final = 20_000
@@ -128,11 +129,13 @@ def _with_said_head(candidates: list[Candidate], head: Token, index: CatalogInde
     ]
 
 
-def _is_outdone(link: Candidate, exactly: Sequence[Candidate]) -> bool:
-    """Whether a link is no more than like something of the same table that is called just so.
+def _is_outdone(link: Candidate, exactly: Sequence[Candidate], *, is_label: bool) -> bool:
+    """Whether a link is no more than like something of the same table that is called just so, or a kindred word for what is.
 
     "Rating" beside a column of that name is no other word for its table of reviews, "repairs" none for the day of one.
     """
+    if link.score == RELATED and any(other.column is not None for other in exactly) and not is_label:
+        return True
     is_less = link.score < LIGHT_SCORE_MIN or (link.column is not None and link.score < EXACT_SCORE)
     return is_less and any(link is not other and link.table == other.table for other in exactly)
 
@@ -148,6 +151,25 @@ def _is_key_of_role(link: Candidate, exactly: Sequence[Candidate], index: Catalo
         (role.source, role.column) == (link.table, name)
         and any(not index.table_words[role.table].isdisjoint(words) for words in role.names)
         for role in roles
+    )
+
+
+def _is_key_of_rows(link: Candidate, exactly: Sequence[Candidate], index: CatalogIndex) -> bool:
+    """Whether a link is the key to rows that are called just so and have a name: "teams" are teams, and no numbers of players."""
+    if link.column is None or link.value is not None:
+        return False
+    rows = {other.table for other in exactly if other.column is None and index.role(other.table) is None}
+    name = index.column(link.table, link.column).name
+    return any(
+        edge.source == link.table
+        and edge.source_columns == (name,)
+        and edge.target in rows
+        and edge.target != link.table
+        and all(
+            index.column(label.table, label.column).name not in edge.target_columns
+            for label in labels(index, edge.target)
+        )
+        for edge in index.graph.edges_of(link.table)
     )
 
 
@@ -196,10 +218,11 @@ def _of_counts(
         ]
     if end - start == 1 and start + 1 < len(tokens) and tokens[start + 1].norm == "of" and _counts(token):
         # "The number of bookings" is none that a cabin bears.
-        counted = recalled([item.base for item in tokens[start + 2 : start + 3]], index, bounded=False)
+        head = [item for item in tokens[start + 2 : start + 4] if item.norm not in _EACH_ONCE][:1]
+        counted = recalled([item.base for item in head], index, bounded=False)
         rows = {link.table for link in counted if link.column is None and link.score >= EXACT_SCORE}
         # "The number of trains": of all of them, and not the one that each train bears.
-        are_many = any(item.norm != item.base for item in tokens[start + 2 : start + 3])
+        are_many = any(item.norm != item.base for item in head)
         candidates = [
             candidate
             for candidate in candidates
@@ -209,6 +232,9 @@ def _of_counts(
             )
         ]
     return candidates
+
+
+_EACH_ONCE: Final = frozenset({"distinct", "different", "unique", "all", "the"})
 
 
 def _stands_before_figure(tokens: Sequence[Token], start: int, index: CatalogIndex) -> bool:
@@ -268,5 +294,8 @@ def closest(candidates: list[Candidate], first: Token, head: Token, index: Catal
     return tuple(
         link
         for link in candidates
-        if link.score >= least and not _is_outdone(link, exactly) and not _is_key_of_role(link, exactly, index)
+        if link.score >= least
+        and not _is_outdone(link, exactly, is_label=head.base in lexicon().label_words)
+        and not _is_key_of_role(link, exactly, index)
+        and not _is_key_of_rows(link, exactly, index)
     )[:CANDIDATES_MAX]

@@ -22,7 +22,7 @@ _AGENTS: Final = {
     "held": ("holder",),
 }
 _JOINING: Final = frozenset({"and", "or"})
-_CODED: Final = frozenset({"type"})
+_CODED: Final = frozenset({"type", "method", "status", "category", "channel", "kind"})
 _NAME_WORDS_MIN: Final = 2
 
 

@@ -117,8 +117,7 @@ def phrases(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Sp
                 continue
             if phrase.op in {Op.OR_MORE, Op.OR_LESS} and following is not None and _is_figure(following):
                 continue
-            if phrase.op is Op.ORDER and following is not None and (_is_figure(following) or _is_time(following)):
-                # "Customers who ordered in May": a deed, and no order.
+            if phrase.op is Op.ORDER and _is_deed(tokens, start, following, is_alone=length == 1):
                 continue
             if length == 1 and phrase.op in _COMPARING and not _compares(tokens, start + 1):
                 continue
@@ -134,6 +133,19 @@ def phrases(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Sp
             node = Node(NodeKind.OP, text_of(tokens, start, start + length), phrase=phrase)
             spans.append(Span(start, start + length, weight, node))
     return spans
+
+
+def _is_deed(tokens: Sequence[Token], start: int, following: Token | None, *, is_alone: bool) -> bool:
+    """ "Customers who ordered in May", "the most frequently ordered product": a deed, and no order."""
+    if following is not None and (_is_figure(following) or _is_time(following)):
+        return True
+    before = tokens[start - 1].norm if start else ""
+    behind = "" if following is None else following.norm
+    return is_alone and tokens[start].norm == "ordered" and (before in _BEFORE_DEEDS or behind in _BEHIND_DEEDS)
+
+
+_BEFORE_DEEDS = frozenset({"frequently", "often", "most", "who", "have", "has", "had", "been"})
+_BEHIND_DEEDS = frozenset({"before", "after", "since", "on", "at", "between", "more", "fewer", "less"})
 
 
 _RANGE_ENDS = frozenset({"之间", "到", "至", "和", "与", "-", "~", "—", "–"})

@@ -18,14 +18,19 @@ from querybus_translator.readers.deeds import doers
 from querybus_translator.readers.figures.payments import read_payments
 from querybus_translator.readers.figures.stocks import read_low_stocks
 from querybus_translator.readers.groups import read_groups
-from querybus_translator.readers.kinds import listed_kind, read_compounds, read_kinds
+from querybus_translator.readers.kinds import listed_kind, read_compounds, read_kinds, read_rows_by_name
 from querybus_translator.readers.orders import read_orders
 from querybus_translator.readers.rankings import read_rankings
 from querybus_translator.readers.targets import read_targets
 from querybus_translator.readers.time.compared import read_compared_periods
 from querybus_translator.readers.time.durations import read_durations, read_lengths
 from querybus_translator.readers.time.states import read_states
-from querybus_translator.schema.labels import key_columns, known_by, labels
+from querybus_translator.schema.labels import (
+    key_columns,
+    known_by,
+    labels,
+    names_beside,
+)
 from querybus_translator.writing.doers import who_did_most, who_never
 from querybus_translator.writing.form import (
     Aggregate,
@@ -42,7 +47,7 @@ from querybus_translator.writing.form import (
     Ordering,
     condition_tables,
 )
-from querybus_translator.writing.group_order import asked_which, order_of_groups, wants_lines, without_empty
+from querybus_translator.writing.group_order import asked_which, by_figure, order_of_groups, wants_lines, without_empty
 from querybus_translator.writing.ranked import as_done, doubts_of_ranking, of_parent, ranked_by, with_ties
 from querybus_translator.writing.roles_played import read_roles_played
 from querybus_translator.writing.semijoins import are_rows_themselves, of_their_groups, semi_joined
@@ -52,6 +57,7 @@ from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
 def assemble(sketch: Sketch) -> Form | None:
     """Read the whole sketch and return its form, or None if nothing is asked for."""
     read_compounds(sketch)
+    read_rows_by_name(sketch)
     read_kinds(sketch)
     read_durations(sketch)
     read_lengths(sketch)
@@ -176,7 +182,7 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
         if not plain:
             return None
         targets = list(plain)
-    targets = [*(Measure(column) for column in shown if Measure(column) not in plain), *targets]
+    targets = [*names_beside(sketch.index, shown, plain), *targets]
     plain = [target for target in targets if target.aggregate is None and target.column is not None]
     sketch.doubts += 1.0 if figures and not plain and not group and wants_lines(sketch, order) else 0.0
     if (figures or counts_rows) and plain and not group:
@@ -194,7 +200,7 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
         where=parted[1],
         group=tuple(dict.fromkeys(group)),
         having=having,
-        order=tuple(order) or _by_figure(targets, limit if group else None),
+        order=tuple(order) or by_figure(targets, limit if group else None),
         limit=limit,
         distinct=sketch.distinct and not group and all(target.aggregate is None for target in targets),
         everything=sketch.everything if not targets else None,
@@ -238,12 +244,6 @@ def _is_period(sketch: Sketch, condition: Condition) -> bool:
     is_empty = isinstance(condition, Comparison) and (condition.right is None or isinstance(condition.right, ColumnRef))
     column = condition.left.column if isinstance(condition, Comparison) else None
     return column is not None and sketch.kind(column) in TEMPORAL and not is_empty
-
-
-def _by_figure(targets: Sequence[Measure], limit: int | None) -> tuple[Ordering, ...]:
-    """ "Customers in each city, top 5": the first groups are those with most."""
-    figures = [target for target in targets if target.aggregate is not None]
-    return (Ordering(figures[0], descending=True),) if limit is not None and len(figures) == 1 else ()
 
 
 def _named(sketch: Sketch, place: int, measure: Measure) -> Measure:

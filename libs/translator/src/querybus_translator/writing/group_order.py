@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from querybus_translator.language.lexicon import Op
@@ -80,3 +81,9 @@ def asked_which(sketch: Sketch) -> int | None:
         if node.op is Op.SHOW and node.text.startswith("哪") and behind != "的":
             return place + 1 if sketch.table(place + 1) is not None else None
     return None
+
+
+def by_figure(targets: Sequence[Measure], limit: int | None) -> tuple[Ordering, ...]:
+    """ "Customers in each city, top 5": the first groups are those with most."""
+    figures = [target for target in targets if target.aggregate is not None]
+    return (Ordering(figures[0], descending=True),) if limit is not None and len(figures) == 1 else ()

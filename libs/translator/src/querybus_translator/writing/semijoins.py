@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.joins import Edge
-from querybus_translator.schema.labels import key_columns, labels
+from querybus_translator.schema.labels import key_columns, labels, with_referred_keys
 from querybus_translator.writing.form import (
     Aggregate,
     ColumnRef,
@@ -55,13 +55,17 @@ def semi_joined(form: Form, index: CatalogIndex) -> Form | None:
         if first.source == home and first.to_one:
             continue
         if not _lie_beyond(form, index, home, first, others):
-            return form
+            # "Films made after 2000 or reviewed by Ann": one of them may have several reviews.
+            either = any({home} < set(condition_tables(condition)) for condition in form.where)
+            plain = all(target.aggregate is None for target in form.targets)
+            return replace(form, distinct=True) if either and plain else form
         return _with_membership(form, index, home, table)
     return form
 
 
 def of_their_groups(form: Form, index: CatalogIndex) -> Form:
     """ "The titles of films by directors who made more than one": all films of such directors, and not titles of several."""
+    form = with_referred_keys(form, index) if form.group else form
     tables = {column.table for column in form.group}
     counts = bool(form.having) and all(
         item.left.aggregate is Aggregate.COUNT and item.left.column is None and item.left.home in tables

@@ -1,6 +1,6 @@
 """Figures and names that stand at what they name: at bars, in cells, around a ring, at the ends of lines.
 
-A legend is left out where its names stand in the picture. What has no room stays without: only the highest of many bars
+A legend is left out where its names stand in the picture. What has no space stays without: only the highest of many bars
 or points is labelled, and names that would touch leave the legend in place.
 """
 
@@ -20,10 +20,10 @@ from querybus_presenter.charts.style import HEIGHT, INK, RING_RADIUS, WIDTH, sho
 Layer = Mapping[str, object]
 
 BARS_LABELLED_MAX: Final = 12
-"""So many upright bars have room for a figure each; of more only the highest has one."""
+"""So many upright bars have space for a figure each; of more only the highest has one."""
 LINES_NAMED_MAX: Final = 5
 COLUMNS_LABELLED_MAX: Final = 12
-"""So many columns of a grid have room for a figure in each cell."""
+"""So many columns of a grid have space for a figure in each cell."""
 POINTS_NAMED_MAX: Final = 20
 LINE_HEIGHT_PX: Final = 14
 CHARACTER_WIDTH_PX: Final = 7
@@ -40,7 +40,7 @@ class Labels:
 
 
 def labels_of(plot: Plot, language: Language) -> Labels:
-    """Return the labels that a plot has room for."""
+    """Return the labels that a plot has space for."""
     encoding: Any = plot.encoding
     match plot.kind:
         case Kind.BAR:
@@ -186,7 +186,7 @@ def _in_cells(plot: Plot, encoding: Mapping[str, Any], language: Language) -> La
 
 
 def _beside_points(plot: Plot, encoding: Mapping[str, Any]) -> Iterator[Layer]:
-    """Yield the names of a few points, of those that have room for one."""
+    """Yield the names of a few points, of those that have space for one."""
     x, y = _key(encoding["x"]), _key(encoding["y"])
     name = next((key for key in (plot.values[0] if plot.values else ()) if key not in (x, y)), None)
     if name is None or len(plot.values) > POINTS_NAMED_MAX:

@@ -1,7 +1,7 @@
 """Words for time become a period: first day, and the first day after it, counted from a given today.
 
 "Last month" is the calendar month before; "the last three months" ends today. Limits: the Gregorian calendar, weeks
-from Monday, no time of day.
+from Monday, a time of day only behind a date in figures.
 """
 
 from __future__ import annotations
@@ -23,11 +23,15 @@ YEAR_MAX = 2150
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """Days from `start` up to, without, `end`. `whole_year` is set where exactly one calendar year is meant."""
+    """Days from `start` up to, without, `end`. `whole_year` is set where exactly one calendar year is meant.
+
+    `moment` is set where a time of that day is: "2018-03-17 07:13:53".
+    """
 
     start: date
     end: date
     whole_year: int | None = None
+    moment: str | None = None
 
 
 def read_period(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Period] | None:
@@ -124,7 +128,9 @@ def _dated(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Perio
         read = date(year, month, day)
     except ValueError:
         return None
-    return start + 1, Period(read, read + timedelta(days=1))
+    time = token.text[10:].strip(" T") if "/" not in token.text else ""
+    moment = f"{read.isoformat()} {time}" if time.strip(":0") else None
+    return start + 1, Period(read, read + timedelta(days=1), moment=moment)
 
 
 def _relative(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Period] | None:

@@ -44,6 +44,9 @@ def read_bounded_period(sketch: Sketch, place: int, figure: int, left: int | Non
     if sketch.kind(column) in {ColumnKind.INTEGER, ColumnKind.NUMBER} and period.whole_year is not None:
         add_condition(sketch, place, Measure(column), operator, Literal(period.whole_year))
         return
+    if period.moment is not None and sketch.kind(column) is not ColumnKind.DATE:
+        add_condition(sketch, place, Measure(column), operator, Literal(period.moment))
+        return
     bound = period.end if operator in {Operator.GREATER, Operator.AT_MOST} else period.start
     operator = {Operator.GREATER: Operator.AT_LEAST, Operator.AT_MOST: Operator.LESS}.get(operator, operator)
     add_condition(sketch, place, Measure(column), operator, Literal(bound.isoformat()))
@@ -95,6 +98,9 @@ def within(sketch: Sketch, place: int, column: ColumnRef, period: Period) -> Non
         else:
             # A column of years knows no months and no days.
             sketch.doubts += 1.0
+        return
+    if period.moment is not None and sketch.kind(column) is not ColumnKind.DATE:
+        add_condition(sketch, place, measure, Operator.EQUAL, Literal(period.moment))
         return
     first = Comparison(measure, Operator.AT_LEAST, Literal(period.start.isoformat()))
     last = Comparison(measure, Operator.LESS, Literal(period.end.isoformat()))
