@@ -287,6 +287,23 @@ def _counts_others(whole: Whole) -> bool:
     )
 
 
+def _counts_the_unread(whole: Whole) -> bool:
+    """ "The number of works for all artists": works are counted, of which nothing is known, and no artists."""
+    nodes = whole.sketch.nodes
+    return not whole.sketch.chinese and any(
+        node.op is Op.COUNT
+        and nodes[place + 1].kind is NodeKind.STOP
+        and nodes[place + 1].text.lower().endswith("s")
+        and nodes[place + 1].text.lower() not in _SHORT_STOPS
+        and nodes[place + 2].text.lower() in _OF_WHOM
+        for place, node in enumerate(nodes[:-2])
+    )
+
+
+_SHORT_STOPS: Final = frozenset({"is", "was", "has", "does", "its", "this", "his", "us", "theirs", "exists", "times"})
+_OF_WHOM: Final = frozenset({"for", "of", "by", "from", "with"})
+
+
 def _passes_over_deed(whole: Whole) -> bool:
     """ "How many cars are rented": rentals are of another table, and nothing is read of it."""
     verbs = [
@@ -475,6 +492,7 @@ NOT_MEANT: Final[tuple[Rule, ...]] = (
     _counts_money,
     _names_nobody,
     _counts_others,
+    _counts_the_unread,
     _passes_over_deed,
     _figures_of_text,
     _lists_figures,

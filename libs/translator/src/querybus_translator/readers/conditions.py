@@ -209,7 +209,10 @@ def _is_figure_of(sketch: Sketch, column: int | None, figure: int | None) -> boo
     ref = sketch.column(column)
     if ref is None or figure is None or sketch.number(figure) is None:
         return False
-    return figure == (column or 0) + 1 and (sketch.is_numeric(ref) or is_temporal(sketch, ref))
+    # "After the year 2000", "before the year of 2010".
+    beside = (column or 0) + 1
+    beside += sketch.nodes[beside].text.lower() == "of"
+    return figure == beside and (sketch.is_numeric(ref) or is_temporal(sketch, ref))
 
 
 def _figure(sketch: Sketch, place: int, figure: int, left: int | None, right: int | None) -> None:

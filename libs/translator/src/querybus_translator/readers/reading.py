@@ -12,9 +12,9 @@ from querybus_translator.answers.confidence import Judgement, judge, rivalry, we
 from querybus_translator.language.stems import base_form
 from querybus_translator.resolve import resolve
 from querybus_translator.schema.index import CatalogIndex
-from querybus_translator.schema.labels import with_referred_keys
 from querybus_translator.schema.phrases import Node
 from querybus_translator.writing.assemble import assemble
+from querybus_translator.writing.equal_keys import canonical
 from querybus_translator.writing.form import Form, gist
 from querybus_translator.writing.sketch import Sketch
 from querybus_translator.writing.write import Written, write
@@ -70,13 +70,13 @@ def hints_of(nodes: tuple[Node, ...]) -> frozenset[str]:
 
 def _beside_rivals(place: int, found: list[tuple[float, Form, Written, Sketch, Judgement]]) -> Reading:
     score, form, written, sketch, judgement = found[place]
-    own, left = gist(with_referred_keys(form, sketch.index)), len(judgement.unread)
+    own, left = gist(canonical(form, sketch.index)), len(judgement.unread)
     # What passes over a word that is read here is no other way to read the question.
     rivals = [
         item[0]
         for item in found
         if item[2].sql != written.sql
-        and gist(with_referred_keys(item[1], sketch.index)) != own
+        and gist(canonical(item[1], sketch.index)) != own
         and len(item[4].unread) <= left
         and (item[4].undefined <= judgement.undefined or judgement.facts["behind_best"] > _BEHIND_MAX)
     ]

@@ -5,15 +5,13 @@ The words are those of the lexicon's group for names, in both languages; the sho
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 
 from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import lexicon
 from querybus_translator.language.names import is_han
 from querybus_translator.schema.index import CatalogIndex
-from querybus_translator.writing.form import ColumnRef, Form, Measure, tables_of
+from querybus_translator.writing.form import ColumnRef
 
 _LABELS_MAX = 2
 
@@ -135,34 +133,3 @@ def key_columns(index: CatalogIndex, table: int) -> tuple[ColumnRef, ...]:
         return ()
     places = {column.name: place for place, column in enumerate(own.columns)}
     return (ColumnRef(table, places[own.primary_key[0]]),) if own.primary_key[0] in places else ()
-
-
-def with_referred_keys(form: Form, index: CatalogIndex) -> Form:
-    """Return a form that shows, and groups by, the key of what is referred to instead of the equal one that refers to it."""
-    tables = set(tables_of(form))
-    targets = tuple(
-        target
-        if target.column is None or target.aggregate is not None
-        else replace(target, column=_referred_key(target.column, tables, index))
-        for target in form.targets
-    )
-    group = tuple(dict.fromkeys(_referred_key(column, tables, index) for column in form.group))
-    return replace(form, targets=tuple(dict.fromkeys(targets)), group=group)
-
-
-def names_beside(index: CatalogIndex, shown: Sequence[ColumnRef], asked: Sequence[Measure]) -> list[Measure]:
-    """Return the names to show with groups: none that is asked for anyway, none where the key is: "role codes and how many in each role"."""
-    tables = {column.table for column in shown}
-    keys = {_referred_key(item.column, tables, index) for item in asked if item.column is not None}
-    names = [Measure(column) for column in shown if keys.isdisjoint(key_columns(index, column.table))]
-    return [name for name in names if name not in asked]
-
-
-def _referred_key(column: ColumnRef, tables: set[int], index: CatalogIndex) -> ColumnRef:
-    name = index.column(column.table, column.column).name
-    for edge in index.graph.edges_of(column.table):
-        if edge.source == column.table and edge.source_columns == (name,) and edge.target in tables - {column.table}:
-            key = key_columns(index, edge.target)
-            if key and (index.column(edge.target, key[0].column).name,) == edge.target_columns:
-                return key[0]
-    return column

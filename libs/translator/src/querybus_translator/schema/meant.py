@@ -84,6 +84,14 @@ def links_meant(
     if end - start > 2 and tokens[start].norm.endswith("ed") and tokens[start + 1].norm in {"a", "an"}:
         # "Opened a ticket" is done, and no name of a column.
         candidates = [link for link in candidates if link.column is None]
+    if end - start == 1 and unit_of(token.norm) is not None:
+        # A year lasts, and is no `duration`.
+        candidates = [link for link in candidates if link.score != RELATED]
+    if end - start > 1 and any(
+        phrase.op in _RANKING for phrase in lexicon().english.get(tuple(item.norm for item in tokens[start:end]), ())
+    ):
+        # "The most popular format" is no `most_popular_in`.
+        candidates = [link for link in candidates if link.score >= EXACT_SCORE]
     candidates = _of_counts(candidates, tokens, start, end, index)
     is_led = start > 0 and (
         tokens[start - 1].norm in _TIME_LEADS
@@ -234,6 +242,7 @@ def _of_counts(
     return candidates
 
 
+_RANKING: Final = frozenset({Op.COMMON, Op.RARE, Op.MOST, Op.FEWEST})
 _EACH_ONCE: Final = frozenset({"distinct", "different", "unique", "all", "the"})
 
 

@@ -240,6 +240,9 @@ def _single(tokens: Sequence[Token], start: int, index: CatalogIndex) -> Span:
         return Span(start, start + 1, 0.9, Node(NodeKind.NUMBER, token.text, number=1))
     if token.norm in words.ordinals:
         return Span(start, start + 1, 0.6, Node(NodeKind.NUMBER, token.text, number=words.ordinals[token.norm]))
+    if token.norm in _ORIGINS and start > 1 and tokens[start - 1].norm == "of" and tokens[start - 2].base in _PLACES:
+        # "The country of origin".
+        return Span(start, start + 1, 0.05, Node(NodeKind.STOP, token.text))
     if _is_ever_done(tokens, start):
         return Span(start, start + 1, 0.05, Node(NodeKind.STOP, token.text))
     if takes_place(tokens, start):
@@ -261,6 +264,8 @@ def _counts_rows(tokens: Sequence[Token], start: int, index: CatalogIndex) -> bo
     )
 
 
+_ORIGINS: Final = frozenset({"origin", "origins"})
+_PLACES: Final = frozenset({"country", "city", "state", "region", "place", "province", "county", "town"})
 _HAVING: Final = frozenset({"have", "has", "had", "with", "made"})
 
 

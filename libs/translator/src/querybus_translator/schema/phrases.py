@@ -156,7 +156,7 @@ _SURE_PHRASES = frozenset({Op.ORDER, Op.ASCENDING, Op.DESCENDING})
 _COMPARING = frozenset({Op.GREATER, Op.LESS, Op.AFTER, Op.BEFORE})
 
 
-_BEFORE_FIGURES = frozenset({"the", "a", "an", "$", "than", "about", "all", "any", "year", "age"})
+_BEFORE_FIGURES = frozenset({"the", "a", "an", "$", "than", "about", "all", "any", "year", "age", "of"})
 
 
 def _opens(tokens: Sequence[Token], start: int) -> bool:

@@ -12,7 +12,8 @@ from dataclasses import replace
 
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.joins import Edge
-from querybus_translator.schema.labels import key_columns, labels, with_referred_keys
+from querybus_translator.schema.labels import key_columns, labels
+from querybus_translator.writing.equal_keys import with_referred_keys
 from querybus_translator.writing.form import (
     Aggregate,
     ColumnRef,
