@@ -15,7 +15,8 @@ from functools import lru_cache
 from importlib import resources
 from typing import Final
 
-from querybus_translator.answers.not_meant import NOT_MEANT, Whole
+from querybus_translator.answers.not_meant import NOT_MEANT
+from querybus_translator.answers.whole import Whole
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.names import is_han
 from querybus_translator.schema.phrases import NodeKind

@@ -7,14 +7,23 @@ Nothing is weighed here: a reading that one of these holds of is asked about. A 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from querybus.core.catalog import ColumnKind
+from querybus_translator.answers.miscounts import (
+    counts_by_amount,
+    counts_itself,
+    counts_mass,
+    counts_money,
+    counts_others,
+    counts_the_one,
+    counts_the_unread,
+    groups_unasked,
+)
+from querybus_translator.answers.whole import Rule, Whole
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.stems import stem
-from querybus_translator.readers.figures.amounts import MONEY_ROWS, MONEY_ROWS_ZH, SUMS_OF_MONEY
 from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.contradictions import are_contradictory
@@ -31,20 +40,6 @@ from querybus_translator.writing.form import (
     Operator,
     tables_of,
 )
-from querybus_translator.writing.sketch import Sketch
-from querybus_translator.writing.write import Written
-
-
-@dataclass(frozen=True, slots=True)
-class Whole:
-    """A reading as it was made: what its words were taken for, what is asked, and the SQL of it."""
-
-    sketch: Sketch
-    form: Form
-    written: Written
-
-
-Rule = Callable[[Whole], bool]
 
 
 def _contradicts(whole: Whole) -> bool:
@@ -66,32 +61,6 @@ def _ranks_one(whole: Whole) -> bool:
         and bool(whole.form.targets)
         and all(target.aggregate is not None for target in whole.form.targets)
     )
-
-
-def _counts_itself(whole: Whole) -> bool:
-    """Whether rows are counted for each of themselves: there is always one."""
-    form, index = whole.form, whole.sketch.index
-    if not form.group:
-        return False
-    figures = [
-        *form.targets,
-        *(condition.left for condition in form.having),
-        *(ordering.by for ordering in form.order),
-    ]
-    tables = set(tables_of(form))
-    # Of one table alone, whatever is counted is its rows.
-    counted = {
-        next(iter(tables)) if len(tables) == 1 else item.table
-        for item in figures
-        if item.aggregate is Aggregate.COUNT and item.column is None
-    }
-    keys = [set(key_columns(index, table)) for table in counted if table is not None]
-    if any(key and key <= set(form.group) for key in keys):
-        return True
-    # "Pilots that have more than one record", read as pilots of one name: unless groups are asked for, names are of one each.
-    is_grouped = any(node.op in (Op.EACH, Op.BY, Op.GROUPED, Op.COMMON, Op.RARE) for node in whole.sketch.nodes)
-    named = [labels(index, table) for table in counted if table is not None]
-    return not is_grouped and any(names and set(names) <= set(form.group) for names in named)
 
 
 def _echoes(whole: Whole) -> bool:
@@ -158,69 +127,6 @@ def _says_rows_twice(whole: Whole) -> bool:
     )
 
 
-def _counts_the_one(whole: Whole) -> bool:
-    """ "Hotels with 5 star ratings": of what each row has one of, there are no five."""
-    form, sketch = whole.form, whole.sketch
-    homes = {target.home for target in form.targets if target.aggregate is None}
-    graph = sketch.index.graph
-    for item in form.having:
-        counted = item.left.table if item.left.aggregate is Aggregate.COUNT and item.left.column is None else None
-        for home in homes:
-            if counted is None or home is None or home == counted:
-                continue
-            if graph.path((home,), counted) and not graph.is_many(home, counted):
-                return True
-    return False
-
-
-def _groups_unasked(whole: Whole) -> bool:
-    """ "How many scientists are assigned to any project": nobody asked for as many as there are projects."""
-    sketch, form = whole.sketch, whole.form
-    counts = [place for place, measure in sketch.targets if measure.aggregate is Aggregate.COUNT]
-    plain = [place for place, measure in sketch.targets if measure.aggregate is None]
-    if sketch.chinese or not form.group or sketch.groups or not counts or not plain or min(plain) < min(counts):
-        return False
-    if any(node.kind is NodeKind.WORD and not sketch.taken[place] for place, node in enumerate(sketch.nodes)):
-        # An unknown word behind the column may be one of its values: that is what is asked back.
-        return False
-    between = sketch.nodes[min(counts) : min(plain)]
-    return not any(
-        node.op in (Op.AND, Op.EACH, Op.BY, Op.SHOW) or node.text in {",", ".", "?", ";"} for node in between
-    )
-
-
-def _counts_mass(whole: Whole) -> bool:
-    """ "Total stock", "the most stock": so much of it, and not how many rows hold some."""
-    figures = [*whole.form.targets, *(ordering.by for ordering in whole.form.order)]
-    counted = {item.table for item in figures if item.aggregate is Aggregate.COUNT and item.column is None}
-    said = [node.text.lower() for node in whole.sketch.nodes]
-    return not whole.sketch.chinese and any(
-        whole.sketch.table(place) in counted
-        and (
-            word in SUMS_OF_MONEY
-            or (word in _MASSES and whole.sketch.op(max(place - 1, 0)) in (Op.SUM, Op.MOST, Op.FEWEST))
-        )
-        for place, word in enumerate(said)
-    )
-
-
-def _counts_money(whole: Whole) -> bool:
-    """ "Average payment per member", 缴费最多的学生: how much it was, and not how often."""
-    figures = [*whole.form.targets, *(ordering.by for ordering in whole.form.order)]
-    counted = {
-        item.table for item in figures if item.aggregate in (Aggregate.COUNT, Aggregate.RATE) and item.table is not None
-    }
-    weighs = any(node.op in (Op.AVERAGE, Op.MOST, Op.FEWEST) for node in whole.sketch.nodes)
-    return weighs and any(
-        whole.sketch.table(place) in counted and _is_money(node.text.lower())
-        for place, node in enumerate(whole.sketch.nodes)
-    )
-
-
-def _is_money(word: str) -> bool:
-    return word.endswith(MONEY_ROWS_ZH) or word in MONEY_ROWS
-
-
 def _names_nobody(whole: Whole) -> bool:
     """ "Who has the best result?" is answered by a name, not by the result or by what was said."""
     asks_who = any(
@@ -260,48 +166,6 @@ def _ranks_by_nothing(whole: Whole) -> bool:
     """ "Top 3 departments by expenses": the first three of an order that is not there."""
     ranks = any(node.op in (Op.HIGHEST, Op.LOWEST) for node in whole.sketch.nodes)
     return ranks and whole.form.limit is not None and whole.form.limit > 1 and not whole.form.order
-
-
-def _counts_by_amount(whole: Whole) -> bool:
-    """ "Cost of trainings per provider": how many rows have each price is what nobody asks for."""
-    counts = any(
-        node.op in (Op.COUNT, Op.COUNT_KINDS, Op.MOST, Op.FEWEST, Op.COMMON, Op.SHARE) for node in whole.sketch.nodes
-    )
-    is_counted = not counts and any(target.aggregate is Aggregate.COUNT for target in whole.form.targets)
-    return (is_counted or any(target.aggregate is Aggregate.SHARE for target in whole.form.targets)) and any(
-        whole.sketch.kind(column) is ColumnKind.NUMBER and not whole.sketch.is_key(column)
-        for column in whole.form.group
-    )
-
-
-_MASSES = frozenset({"stock", "inventory", "consumption", "output", "production", "waste"})
-
-
-def _counts_others(whole: Whole) -> bool:
-    """ "How many people can attend HIIT?": what is counted has a name, and nothing that is counted is called so."""
-    return not whole.sketch.chinese and any(
-        whole.sketch.op(place) is Op.UNIT
-        and not whole.sketch.taken[place]
-        and whole.sketch.op(place - 1) in (Op.COUNT, Op.COUNT_KINDS)
-        for place in range(1, len(whole.sketch.nodes))
-    )
-
-
-def _counts_the_unread(whole: Whole) -> bool:
-    """ "The number of works for all artists": works are counted, of which nothing is known, and no artists."""
-    nodes = whole.sketch.nodes
-    return not whole.sketch.chinese and any(
-        node.op is Op.COUNT
-        and nodes[place + 1].kind is NodeKind.STOP
-        and nodes[place + 1].text.lower().endswith("s")
-        and nodes[place + 1].text.lower() not in _SHORT_STOPS
-        and nodes[place + 2].text.lower() in _OF_WHOM
-        for place, node in enumerate(nodes[:-2])
-    )
-
-
-_SHORT_STOPS: Final = frozenset({"is", "was", "has", "does", "its", "this", "his", "us", "theirs", "exists", "times"})
-_OF_WHOM: Final = frozenset({"for", "of", "by", "from", "with"})
 
 
 def _passes_over_deed(whole: Whole) -> bool:
@@ -481,25 +345,25 @@ NOT_MEANT: Final[tuple[Rule, ...]] = (
     _contradicts,
     _joins_strangers,
     _ranks_one,
-    _counts_itself,
+    counts_itself,
     _echoes,
     _leaves_out,
     _groups_one,
     _says_rows_twice,
-    _counts_the_one,
-    _groups_unasked,
-    _counts_mass,
-    _counts_money,
+    counts_the_one,
+    groups_unasked,
+    counts_mass,
+    counts_money,
     _names_nobody,
-    _counts_others,
-    _counts_the_unread,
+    counts_others,
+    counts_the_unread,
     _passes_over_deed,
     _figures_of_text,
     _lists_figures,
     _is_role_alone,
     _denies_the_unsaid,
     _ranks_by_nothing,
-    _counts_by_amount,
+    counts_by_amount,
     _lacks_the_unsaid,
     _names_another,
     _leaves_behind,

@@ -84,14 +84,7 @@ def links_meant(
     if end - start > 2 and tokens[start].norm.endswith("ed") and tokens[start + 1].norm in {"a", "an"}:
         # "Opened a ticket" is done, and no name of a column.
         candidates = [link for link in candidates if link.column is None]
-    if end - start == 1 and unit_of(token.norm) is not None:
-        # A year lasts, and is no `duration`.
-        candidates = [link for link in candidates if link.score != RELATED]
-    if end - start > 1 and any(
-        phrase.op in _RANKING for phrase in lexicon().english.get(tuple(item.norm for item in tokens[start:end]), ())
-    ):
-        # "The most popular format" is no `most_popular_in`.
-        candidates = [link for link in candidates if link.score >= EXACT_SCORE]
+    candidates = _not_said_by_rule(candidates, tokens[start:end])
     candidates = _of_counts(candidates, tokens, start, end, index)
     is_led = start > 0 and (
         tokens[start - 1].norm in _TIME_LEADS
@@ -209,6 +202,20 @@ def _is_only_done(tokens: Sequence[Token], start: int, link: Candidate, index: C
     named = index.column(link.table, link.column)
     has_object = len(rest) > 1 and rest[1] not in lexicon().stopwords and rest[1].isalpha()
     return has_object or (named.kind in _DATES and not named.nullable)
+
+
+def _not_said_by_rule(candidates: list[Candidate], span: Sequence[Token]) -> list[Candidate]:
+    """Return the links of words that are no unit of time and no superlative by themselves."""
+    if len(span) == 1 and unit_of(span[0].norm) is not None:
+        # A year lasts, and is no `duration`.
+        return [link for link in candidates if link.score != RELATED]
+    ranks = len(span) > 1 and lexicon().english.get(tuple(item.norm for item in span), ())
+    # "The most popular format" is no `most_popular_in`.
+    return [
+        link
+        for link in candidates
+        if link.score >= EXACT_SCORE or not any(phrase.op in _RANKING for phrase in ranks or ())
+    ]
 
 
 def _of_counts(

@@ -31,7 +31,7 @@ from querybus_translator.schema.labels import (
     labels,
 )
 from querybus_translator.writing.doers import who_did_most, who_never
-from querybus_translator.writing.equal_keys import names_beside, without_referred
+from querybus_translator.writing.equal_keys import names_beside
 from querybus_translator.writing.form import (
     Aggregate,
     AllOf,
@@ -206,8 +206,7 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
         everything=sketch.everything if not targets else None,
     )
     form = _combined(sketch, of_their_groups(without_empty(form, sketch.index), sketch.index))
-    rows = form if form.combined is not None else semi_joined(form, sketch.index)
-    return None if rows is None else without_referred(rows, sketch.index)
+    return form if form.combined is not None else semi_joined(form, sketch.index)
 
 
 def _count_themselves(having: Sequence[Comparison], anchor: int, tables: Sequence[int]) -> bool:

@@ -1,7 +1,7 @@
 """A key and what it refers to are the same value: whichever of the two was read, the form says the same.
 
 "Wines made from Zinfandel grapes": the grape is said of the wine itself, though grapes have a table of their own. Where
-conditions alone tell the two apart the statement does without the other table; readings that differ only so are no rivals.
+conditions alone name the other table the statement does without it; readings that differ only so are no rivals.
 """
 
 from __future__ import annotations
@@ -72,12 +72,16 @@ def _said_of_key(condition: Condition, index: CatalogIndex) -> Condition:
     """Return what a membership says of the key itself, where it says no more than which keys are meant."""
     if not isinstance(condition, Membership) or condition.negated:
         return condition
-    inside, key = condition.form, condition.form.targets[0].column
+    inside = condition.form
     is_plain = not (inside.group or inside.having or inside.limit or inside.combined or inside.everything)
-    if not is_plain or key is None or len(inside.targets) > 1 or inside.targets[0].aggregate is not None:
+    if not is_plain or len(inside.targets) != 1:
+        return condition
+    (target,) = inside.targets
+    key = target.column
+    if key is None or target.aggregate is not None:
         return condition
     refers = _refers(condition.left, key, index)
-    if not inside.where or not refers or columns_of(inside) != {key} or tables_of(inside) != (key.table,):
+    if not inside.where or not refers or columns_of(inside) != frozenset({key}) or tables_of(inside) != (key.table,):
         return condition
     said = tuple(_moved(item, key, condition.left) for item in inside.where)
     return said[0] if len(said) == 1 else AllOf(said)

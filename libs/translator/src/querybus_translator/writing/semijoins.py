@@ -13,7 +13,7 @@ from dataclasses import replace
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.joins import Edge
 from querybus_translator.schema.labels import key_columns, labels
-from querybus_translator.writing.equal_keys import with_referred_keys
+from querybus_translator.writing.equal_keys import with_referred_keys, without_referred
 from querybus_translator.writing.form import (
     Aggregate,
     ColumnRef,
@@ -31,10 +31,15 @@ _FIGURES = frozenset({Aggregate.SUM, Aggregate.AVERAGE})
 
 
 def semi_joined(form: Form, index: CatalogIndex) -> Form | None:
-    """Return the form with joins that fan out turned into memberships, where they would falsify its figures.
+    """Return the form with joins that fan out turned into memberships, where they would falsify its figures, and without needless ones.
 
     None where a figure of rows is asked for that are counted themselves, and they have no single key.
     """
+    rows = _with_memberships(form, index)
+    return None if rows is None else without_referred(rows, index)
+
+
+def _with_memberships(form: Form, index: CatalogIndex) -> Form | None:
     homes = {target.home for target in form.targets}
     if form.having and not form.group and all(target.aggregate is not None for target in form.targets):
         return _of_counted_rows(form, index, homes)

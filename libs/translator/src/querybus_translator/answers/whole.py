@@ -1,0 +1,22 @@
+"""A reading as a whole, as the rules see it that say of a reading whether it is what was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from querybus_translator.writing.form import Form
+from querybus_translator.writing.sketch import Sketch
+from querybus_translator.writing.write import Written
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A reading as it was made: what its words were taken for, what is asked, and the SQL of it."""
+
+    sketch: Sketch
+    form: Form
+    written: Written
+
+
+Rule = Callable[[Whole], bool]
