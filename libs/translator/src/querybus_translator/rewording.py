@@ -14,6 +14,7 @@ from querybus.text.words import stem
 from querybus_translator.language.lexicon import lexicon
 from querybus_translator.language.names import is_han, name_words
 from querybus_translator.language.stems import base_form
+from querybus_translator.rewording_in_chinese import plain_chinese
 from querybus_translator.schema.chinese import TRANSLATED
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.other_names import agents_of
@@ -116,14 +117,15 @@ _SERVING: Final = re.compile(r"\blongest[- ](?:serving|standing|tenured)\b", re.
 _SUCCESS: Final = ("approved", "accepted", "successful", "succeeded", "passed", "won", "completed")
 _ONCE: Final = re.compile(r"\b(?P<bound>more than|at least|less than|exactly|only) once\b", re.IGNORECASE)
 _TWICE: Final = re.compile(r"\b(?P<bound>more than|at least|less than|exactly|only) twice\b", re.IGNORECASE)
+_SO_OFTEN: Final = re.compile(
+    r"\b(?P<done>(?!than\b|least\b|most\b|exactly\b|only\b)[a-z]+(?:ed|ught|id|ent|ade|ook|ame)) (?P<often>once|twice|(?:two|three|four|five|[1-9]\d?) times)\b",
+    re.IGNORECASE,
+)
+_OVER_TIME: Final = re.compile(r"\b(?:over|across) time\b", re.IGNORECASE)
+_MEMBERS: Final = re.compile(r"\b(?P<whose>staff|crew|faculty) members?\b", re.IGNORECASE)
 _RATE_ZH: Final = re.compile(r"(?P<run>[\u4e00-\u9fff]{2,})率")
 _TOTAL_ZH: Final = re.compile(r"(?P<run>[\u4e00-\u9fff]{2,})总额")
 _DONE_ZH: Final = re.compile(r"已(?P<deed>[\u4e00-\u9fff]{2})")
-_FIGURES_ZH: Final = re.compile(r"(?:最[高大低小]|平均)(?:[、和及与](?:最[高大低小]|平均))+(?![的值])")
-"""最低、最高和平均价格 are figures, and no rows that bear them."""
-_EXTREME_ZH: Final = re.compile(r"最[高大低小]")
-_SCORE_ZH: Final = re.compile("(平均|最高|最低)分(?![\\u6570\\u949f\\u7c7b\\u7ec4\\u5e97\\u652f\\u90e8\\u522b])")
-_SCORES_ZH: Final = ("分数", "得分", "评分", "成绩")
 STEM_LENGTH_MIN: Final = 4
 DEED_SIGNS_MAX: Final = 4
 
@@ -132,8 +134,7 @@ def reworded(question: str, index: CatalogIndex) -> str:
     """Return a question with the words that the catalog has, where it means them by others."""
     if any(is_han(sign) for sign in question):
         index.read_chinese()
-        question = _scores_in_chinese(question, index)
-        question = _FIGURES_ZH.sub(lambda said: _EXTREME_ZH.sub(r"\g<0>值", said[0]), question)
+        question = plain_chinese(question, index)
         question = question.replace("平均年龄", "平均多大") if _knows_births_alone(index) else question
         return _done_in_chinese(_totals_in_chinese(_rates_in_chinese(question, index), index), index)
     for pattern, plain in _PLAIN:
@@ -147,6 +148,17 @@ def _figures_listed(said: re.Match[str]) -> str:
     """ "What is the lowest and highest price": the two figures, and no row that bears them."""
     figures = _EXTREME.sub(lambda one: "maximum" if one[0].lower() in _LARGE else "minimum", said["figures"])
     return f"{said['ask']} {figures}"
+
+
+def _so_often(said: re.Match[str]) -> str:
+    """ "Guests who booked twice": exactly so often."""
+    often = {"once": "1 times", "twice": "2 times"}.get(said["often"].lower(), said["often"])
+    return f"{said['done']} exactly {often}"
+
+
+def _staff_members(question: str, index: CatalogIndex) -> str:
+    """ "Staff members" are staff, where there are no members."""
+    return question if index.called_by("member") else _MEMBERS.sub(r"\g<whose>", question)
 
 
 def _of_each(said: re.Match[str]) -> str:
@@ -280,18 +292,6 @@ def _stars(question: str, index: CatalogIndex) -> str:
 
 def _called(word: str, called: str, index: CatalogIndex) -> str:
     return word if index.similar(base_form(word.lower())) else called
-
-
-def _scores_in_chinese(question: str, index: CatalogIndex) -> str:
-    """平均分 is 平均分数, by the word that the catalog has for it."""
-    if _SCORE_ZH.search(question) is None:
-        return question
-    columns = [column for table in index.catalog.tables for column in table.columns]
-    called = [name for column in columns for name in (column.name, column.display_names.get("zh", ""))]
-    known = next((word for word in _SCORES_ZH if any(word in name for name in called)), None)
-    if known is None and not any("score" in name.lower() for name in called):
-        return question
-    return _SCORE_ZH.sub(rf"\1{known or _SCORES_ZH[0]}", question)
 
 
 def _names_of_persons(question: str, index: CatalogIndex) -> str:
@@ -458,10 +458,13 @@ _PLAIN: Final = (
     (_SERVING, "earliest"),
     (_ONCE, r"\g<bound> 1 times"),
     (_TWICE, r"\g<bound> 2 times"),
+    (_SO_OFTEN, _so_often),
+    (_OVER_TIME, "by month"),
 )
 """What other words say whatever the catalog has."""
 _BY_CATALOG: Final = (
     _numbered,
+    _staff_members,
     _in_use,
     _worth,
     _who_did,

@@ -241,6 +241,8 @@ def _unread(sketch: Sketch, form: Form) -> _Unread:
             result.texts.append(node.text)
         if sketch.taken[place] or node.op is Op.UNSUPPORTED:
             continue
+        # "Times" is said by the way, but a number of times never.
+        result.undefined += node.text.lower() in _SO_OFTEN
         if node.op in _HARMLESS and not _is_time_of(sketch, place):
             continue
         if node.kind is NodeKind.LINK:
@@ -269,6 +271,9 @@ def _unread(sketch: Sketch, form: Form) -> _Unread:
             continue
         result.texts.append(node.text)
     return result
+
+
+_SO_OFTEN = frozenset({"twice", "两次"})
 
 
 def _is_time_of(sketch: Sketch, place: int) -> bool:

@@ -70,6 +70,24 @@ def groups_unasked(whole: Whole) -> bool:
     )
 
 
+def sums_each_once(whole: Whole) -> bool:
+    """ "The total monthly fee of active subscriptions": so much for each of them, and not for each plan that one of them has."""
+    sketch, graph = whole.sketch, whole.sketch.index.graph
+    summed = {target.home for target in whole.form.targets if target.aggregate is Aggregate.SUM}
+    for place, node in enumerate(sketch.nodes):
+        column = sketch.column(place)
+        behind = sketch.nodes[place + 1].text.lower() if place + 1 < len(sketch.nodes) else ""
+        if column is None or node.kind is not NodeKind.LINK or column.table not in summed or behind != "of":
+            continue
+        rows = next(
+            (found for at in range(place + 2, len(sketch.nodes)) if (found := sketch.table(at)) is not None), None
+        )
+        way = graph.path((rows,), column.table) if rows is not None and rows != column.table else ()
+        if way and all(edge.to_one and edge.target != rows for edge in way) and rows not in tables_of(whole.form):
+            return True
+    return False
+
+
 def counts_mass(whole: Whole) -> bool:
     """ "Total stock", "the most stock": so much of it, and not how many rows hold some."""
     figures = [*whole.form.targets, *(ordering.by for ordering in whole.form.order)]

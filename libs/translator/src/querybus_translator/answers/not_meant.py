@@ -20,6 +20,7 @@ from querybus_translator.answers.miscounts import (
     counts_the_one,
     counts_the_unread,
     groups_unasked,
+    sums_each_once,
 )
 from querybus_translator.answers.whole import Rule, Whole
 from querybus_translator.language.lexicon import Op, lexicon
@@ -40,6 +41,7 @@ from querybus_translator.writing.form import (
     Operator,
     tables_of,
 )
+from querybus_translator.writing.sketch import TEMPORAL
 
 
 def _contradicts(whole: Whole) -> bool:
@@ -337,11 +339,33 @@ def _tables_within(form: Form) -> Iterator[int]:
         yield from _tables_within(form.combined[1])
 
 
+def _dates_another_deed(whole: Whole) -> bool:
+    """ "Who closed the most tickets last month": it counts when they were closed, and not when they were opened."""
+    sketch = whole.sketch
+    compared = (item.left.column for item in _comparisons(whole.form.where))
+    dated = {column for column in compared if column is not None and sketch.kind(column) in TEMPORAL}
+    for place, node in enumerate(sketch.nodes):
+        value = sketch.value(place)
+        if value is None or not dated or not node.text.lower().endswith("ed"):
+            continue
+        own = {
+            ColumnRef(value.table, number)
+            for number, column in enumerate(sketch.index.table(value.table).columns)
+            if column.kind in TEMPORAL
+            and any(stem(node.text.lower()) == stem(word) for word in sketch.words_of(ColumnRef(value.table, number)))
+        }
+        others = {column for column in dated if column.table == value.table}
+        if own and others and own.isdisjoint(others):
+            return True
+    return False
+
+
 _ARTICLES: Final = frozenset({"the", "a", "all", "each", "every"})
 _STRANGERS_MIN: Final = 2
 
 
 NOT_MEANT: Final[tuple[Rule, ...]] = (
+    sums_each_once,
     _contradicts,
     _joins_strangers,
     _ranks_one,
@@ -367,4 +391,5 @@ NOT_MEANT: Final[tuple[Rule, ...]] = (
     _lacks_the_unsaid,
     _names_another,
     _leaves_behind,
+    _dates_another_deed,
 )

@@ -23,11 +23,9 @@ from querybus_translator.language.clauses import (
     time_column,
 )
 from querybus_translator.language.lexicon import ADJECTIVES, Op, lexicon
-from querybus_translator.language.stems import base_form
 from querybus_translator.language.time.periods import years_before
-from querybus_translator.language.tokens import MONEY_SIGNS
 from querybus_translator.readers.deeds import rows_of_deed
-from querybus_translator.readers.figures.amounts import amount_of_rows, one_amount
+from querybus_translator.readers.figures.amounts import amount_of_rows, is_of_money, money_compared, one_amount
 from querybus_translator.readers.figures.payments import amount_of_verb, only_meant
 from querybus_translator.readers.figures.stocks import says_least, stock_beside
 from querybus_translator.readers.figures.units import column_of_unit, measures_otherwise, read_units
@@ -36,7 +34,6 @@ from querybus_translator.readers.superlatives import is_lasting, takes_time
 from querybus_translator.readers.time.clocks import read_clocks, read_days_of_weeks
 from querybus_translator.readers.time.periods import read_bounded_period, read_period_alone, read_ranges
 from querybus_translator.readers.values import read_bare_number, read_text, read_value
-from querybus_translator.schema.additive import is_number_of
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Form, Literal, Measure, Operator
 from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
@@ -391,12 +388,8 @@ def _by_meaning(sketch: Sketch, place: int, figure: int, operator: Operator) -> 
     elif node.op in {Op.AFTER, Op.BEFORE, Op.SINCE}:
         column = time_column(sketch, place)
         result = None if column is None else (column, False)
-    elif node.op not in ADJECTIVES and _is_of_money(sketch, figure):
-        amount = one_amount(sketch, place)
-        is_number = amount is not None and is_number_of(sketch.index, amount.table, amount.column)
-        # "Desserts under 5 euros": what they are sold at, and not what they cost to make.
-        priced = sketch.concept_column(adjective_concepts("cheaper than"), place, ())
-        result = (amount, False) if amount is not None and not is_number else priced
+    elif node.op not in ADJECTIVES and is_of_money(sketch, figure):
+        result = money_compared(sketch, place)
     elif node.op not in ADJECTIVES and number > _AGE_MAX:
         # "Payments over 2000": what adds up is compared, and no year, where there is one such figure.
         column = one_amount(sketch, place)
@@ -424,17 +417,6 @@ def _by_meaning(sketch: Sketch, place: int, figure: int, operator: Operator) -> 
     sketch.doubts += 0.03
     bound(sketch, place, column, operator, number)
     return True
-
-
-def _is_of_money(sketch: Sketch, figure: int) -> bool:
-    """Whether a currency stands behind a figure."""
-    behind = sketch.nodes[figure + 1].text.lower() if figure + 1 < len(sketch.nodes) else ""
-    return base_form(behind) in _CURRENCIES
-
-
-_CURRENCIES = MONEY_SIGNS | {
-    "euro", "dollar", "pound", "franc", "yuan", "yen", "eur", "usd", "gbp", "chf", "cny", "欧元", "美元", "元",
-}  # fmt: skip
 
 
 def _by_birth(sketch: Sketch, place: int, figure: int, operator: Operator, column: ColumnRef) -> bool:

@@ -84,7 +84,7 @@ def links_meant(
     if end - start > 2 and tokens[start].norm.endswith("ed") and tokens[start + 1].norm in {"a", "an"}:
         # "Opened a ticket" is done, and no name of a column.
         candidates = [link for link in candidates if link.column is None]
-    candidates = _not_said_by_rule(candidates, tokens[start:end])
+    candidates = _not_said_by_rule(candidates, tokens[start:end], index)
     candidates = _of_counts(candidates, tokens, start, end, index)
     is_led = start > 0 and (
         tokens[start - 1].norm in _TIME_LEADS
@@ -204,11 +204,18 @@ def _is_only_done(tokens: Sequence[Token], start: int, link: Candidate, index: C
     return has_object or (named.kind in _DATES and not named.nullable)
 
 
-def _not_said_by_rule(candidates: list[Candidate], span: Sequence[Token]) -> list[Candidate]:
+def _not_said_by_rule(candidates: list[Candidate], span: Sequence[Token], index: CatalogIndex) -> list[Candidate]:
     """Return the links of words that are no unit of time and no superlative by themselves."""
     if len(span) == 1 and unit_of(span[0].norm) is not None:
         # A year lasts, and is no `duration`.
         return [link for link in candidates if link.score != RELATED]
+    if len(span) == 1 and span[0].norm == "单价":
+        # The price of one is no total.
+        return [
+            link
+            for link in candidates
+            if link.column is None or "total" not in index.column(link.table, link.column).name.lower()
+        ]
     ranks = len(span) > 1 and lexicon().english.get(tuple(item.norm for item in span), ())
     # "The most popular format" is no `most_popular_in`.
     return [

@@ -10,7 +10,7 @@ from querybus_translator.language.lexicon import Op, Phrase, lexicon
 from querybus_translator.language.names import is_han
 from querybus_translator.language.stems import base_form
 from querybus_translator.language.time.clock import read_clock
-from querybus_translator.language.time.periods import Period
+from querybus_translator.language.time.spans import Period
 from querybus_translator.language.time.words import is_month, leads_period
 from querybus_translator.language.tokens import Token, TokenKind
 from querybus_translator.schema.comparison import Candidate

@@ -424,8 +424,8 @@ def read_alternatives(sketch: Sketch) -> list[Condition]:
 def _is_alternative(sketch: Sketch, one: Placed, other: Placed) -> bool:
     both = sketch.nodes[one.place].period, sketch.nodes[other.place].period
     linked = any(place in sketch.assignment.picks for place in range(one.place + 1, other.place))
-    if both[0] is not None and both[1] is not None and both[0].end <= both[1].start and not linked:
-        # "In 2024 and 2025": no day lies in both, so either is meant.
+    if both[0] is not None and both[1] is not None and both[0].is_apart(both[1]) and not linked:
+        # "In 2024 and 2025", "this year vs last year": no day lies in both, so either is meant.
         return condition_tables(one.condition) == condition_tables(other.condition)
     return sketch.has_between(one.place - 1, other.place, frozenset({Op.OR})) and not sketch.has_between(
         one.place, other.place, frozenset({Op.BOTH, Op.BUT})

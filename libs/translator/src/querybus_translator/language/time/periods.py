@@ -9,11 +9,11 @@ from __future__ import annotations
 import calendar
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import pairwise
 from typing import Final
 
+from querybus_translator.language.time.spans import Period, decade, to_date
 from querybus_translator.language.time.words import Unit, chinese_number, times
 from querybus_translator.language.tokens import Token, TokenKind
 
@@ -21,23 +21,12 @@ YEAR_MIN = 1500
 YEAR_MAX = 2150
 
 
-@dataclass(frozen=True, slots=True)
-class Period:
-    """Days from `start` up to, without, `end`. `whole_year` is set where exactly one calendar year is meant.
-
-    `moment` is set where a time of that day is: "2018-03-17 07:13:53".
-    """
-
-    start: date
-    end: date
-    whole_year: int | None = None
-    moment: str | None = None
-
-
 def read_period(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Period] | None:
     """Return the longest period whose words begin at `start`, with the place after them, or None."""
     for read in (
         _dated,
+        to_date,
+        decade,
         _days_first,
         _half,
         _rolling,

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 from querybus.core.catalog import ColumnKind
 from querybus.text.readable_name import spoken_name
+from querybus_translator.language.clauses import adjective_concepts
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.stems import base_form
-from querybus_translator.schema.additive import is_additive
+from querybus_translator.language.tokens import MONEY_SIGNS
+from querybus_translator.schema.additive import is_additive, is_number_of
 from querybus_translator.schema.labels import labels
 from querybus_translator.writing.form import Aggregate, ColumnRef, Form, Measure, columns_of
 from querybus_translator.writing.sketch import TEMPORAL, Sketch
@@ -265,3 +267,23 @@ def swallowed_totals(sketch: Sketch) -> None:
         # "Fees of the last three months": a figure that adds up, and no list is asked for.
         if sketch.says_sum(place) or (is_bare and adds_up(sketch, measure)):
             sketch.targets[number] = (place, Measure(measure.column, Aggregate.SUM))
+
+
+def is_of_money(sketch: Sketch, figure: int) -> bool:
+    """Whether a currency stands behind a figure."""
+    behind = sketch.nodes[figure + 1].text.lower() if figure + 1 < len(sketch.nodes) else ""
+    return base_form(behind) in _CURRENCIES
+
+
+_CURRENCIES = MONEY_SIGNS | {
+    "euro", "dollar", "pound", "franc", "yuan", "yen", "eur", "usd", "gbp", "chf", "cny", "欧元", "美元", "元",
+}  # fmt: skip
+
+
+def money_compared(sketch: Sketch, place: int) -> tuple[ColumnRef, bool] | None:
+    """ "Desserts under 5 euros": the one amount of the rows, or what they are sold at, and not what they cost to make."""
+    amount = one_amount(sketch, place)
+    is_number = amount is not None and is_number_of(sketch.index, amount.table, amount.column)
+    if amount is not None and not is_number:
+        return amount, False
+    return sketch.concept_column(adjective_concepts("cheaper than"), place, ())

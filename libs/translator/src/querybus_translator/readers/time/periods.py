@@ -21,7 +21,8 @@ from querybus_translator.language.clauses import (
     time_column,
 )
 from querybus_translator.language.lexicon import Op, lexicon
-from querybus_translator.language.time.periods import Period
+from querybus_translator.language.time.spans import Period
+from querybus_translator.readers.figures.amounts import is_of_money, money_compared
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import AllOf, ColumnRef, Comparison, Literal, Measure, Operator
 from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
@@ -169,6 +170,9 @@ def _range(sketch: Sketch, places: tuple[int, int, int, int], left: int | None, 
         elif old_near(sketch, high):
             found_old = sketch.concept_column(adjective_concepts("older than"), place, ())
             column = found_old[0] if found_old else None
+        elif is_of_money(sketch, high):
+            money = money_compared(sketch, place)
+            column = money[0] if money is not None else None
     if column is None:
         return
     sketch.take(place, low, joint, high)
