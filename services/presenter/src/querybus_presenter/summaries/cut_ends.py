@@ -17,7 +17,7 @@ from sqlglot import exp
 from querybus.core.messages import Scalar
 from querybus.sql.conditions.periods import Period, period_of
 from querybus.sql.conditions.scope import conjuncts
-from querybus_presenter.charts.shape import Facet
+from querybus_presenter.charts.shape import Facet, Role
 from querybus_presenter.summaries.values import date_in_words, in_words
 from querybus_presenter.wording.texts import Texts
 
@@ -142,7 +142,7 @@ def _is_month(point: Scalar) -> bool:
 
 
 def _is_year(point: Scalar, facet: Facet) -> bool:
-    return facet.as_year and _YEAR.fullmatch(str(point)) is not None
+    return (facet.as_year or facet.role is Role.TIME) and _YEAR.fullmatch(str(point)) is not None
 
 
 def _day(text: str | None) -> dt.date | None:

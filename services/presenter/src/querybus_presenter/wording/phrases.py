@@ -9,17 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import Final
 
 from sqlglot import exp
 
 from querybus.core.catalog import Column, ColumnKind, Table
 from querybus.sql.conditions.parts import conditions_of, is_text
-from querybus.sql.conditions.periods import age_of, days_between, time_between, unit_of
-from querybus.sql.conditions.scope import Scope, outermost, projection, scope_of
+from querybus.sql.conditions.periods import Period, age_of, days_between, period_of, time_between, unit_of
+from querybus.sql.conditions.scope import Scope, all_of, outermost, projection, scope_of
 from querybus.text.labels import column_label, table_label
 from querybus.text.words import plural, singular
-from querybus_presenter.summaries.values import in_words
+from querybus_presenter.summaries.values import date_in_words, in_words
 from querybus_presenter.wording.percentages import percentage_in
 from querybus_presenter.wording.periods import in_words as period_in_words
 from querybus_presenter.wording.texts import Texts
@@ -290,7 +291,7 @@ class Phrases:
         if not text.strip() or len(text) > VALUE_LENGTH_MAX or not text.isprintable():
             return None
         if written.is_string or self.with_names:
-            return text
+            return text if self.with_names else self._moment(written) or text
         whole = written.is_int
         return in_words(text, ColumnKind.NUMBER, self.texts, as_year=whole and 1_000 <= int(text) <= 2_999)
 
@@ -299,6 +300,8 @@ class Phrases:
         rows = self.texts.reading
         if isinstance(node, exp.Paren):
             return self.condition(node.this)
+        if isinstance(node, exp.Or) and (said := self._either_period(node)) is not None:
+            return said
         if isinstance(node, exp.Or | exp.And):
             first, second = self.condition(node.this), self.condition(node.expression)
             return (
@@ -316,7 +319,9 @@ class Phrases:
         column = self.column_of(node.this) if isinstance(node.this, exp.Column) else None
         if type(node) in _COMPARED:
             right = self.value(node.expression, column) or self.shown(node.expression)
-            is_day = column is not None and column.kind in _DAYS and isinstance(node.expression, exp.Column)
+            is_day = self._moment(node.expression) is not None or (
+                column is not None and column.kind in _DAYS and isinstance(node.expression, exp.Column)
+            )
             key = _COMPARED_DAYS.get(type(node), _COMPARED[type(node)]) if is_day else _COMPARED[type(node)]
             return right and rows[key].format(left=left, right=right)
         if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
@@ -329,6 +334,32 @@ class Phrases:
         if isinstance(node, exp.Like | exp.ILike):
             return self._like(left, self.value(node.expression))
         return None
+
+    def _moment(self, written: exp.Expr) -> str | None:
+        """Return a literal as people write a day, or a time of it; None where it is neither."""
+        is_text = isinstance(written, exp.Literal) and written.is_string
+        return date_in_words(written.name, self.texts.language) if is_text else None
+
+    def _either_period(self, node: exp.Or) -> str | None:
+        """Return several periods of one column in the order of time: "booked on is in 2025 or in 2026"."""
+        found: list[tuple[str, Period]] = []
+        for part in node.flatten():
+            sides = [period_of(side) for side in all_of(part)]
+            column = sides[0][0] if sides and sides[0] is not None else None
+            period = Period()
+            for side in sides:
+                if side is None or side[0] != column:
+                    return None
+                period = period.cut(side[1])
+            if column is None or period.begin is None:
+                return None
+            found.append((self.shown(column) or "", period))
+        label = found[0][0]
+        if not label or any(other != label for other, _ in found):
+            return None
+        ordered = sorted((period for _, period in found), key=lambda period: period.begin or date.min)
+        said = listed([period_in_words(period, self.texts) for period in ordered], self.texts, "or")
+        return self.texts.reading["one_of"].format(left=label, right=said) if said else None
 
     def _in(self, node: exp.In, left: str, column: Column | None, *, negated: bool = False) -> str | None:
         if (query := node.args.get("query")) is not None:

@@ -238,14 +238,15 @@ def _bare(node: exp.Expr) -> exp.Expr:
 
 
 def day_of(node: exp.Expr) -> date | None:
-    """Return the day that a literal writes, whatever turns it into a date; its time of day counts for nothing."""
+    """Return the day that a literal writes, whatever turns it into a date; None where it writes a time within that day."""
     node = _bare(node)
     while isinstance(node, exp.Date | exp.TsOrDsToDate | exp.StrToDate | exp.StrToTime | exp.DateStrToDate) or (
         isinstance(node, exp.Anonymous) and str(node.this).lower() in ("todate", "todatetime") and node.expressions
     ):
         node = _bare(node.expressions[0] if isinstance(node, exp.Anonymous) else node.this)
     match = _DATE.fullmatch(node.name) if isinstance(node, exp.Literal) and node.is_string else None
-    if match is None:
+    # "Up to 23:59:59" is all of the day.
+    if match is None or match[4] not in (None, "00:00", "23:59"):
         return None
     try:
         return date(int(match[1]), int(match[2]), int(match[3]))
