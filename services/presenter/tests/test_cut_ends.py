@@ -48,6 +48,11 @@ def test_the_month_that_is_not_over_is_named_and_neither_compared_nor_the_lowest
     assert "over yet" not in whole
 
 
+def test_a_year_that_is_not_over_is_named_where_years_are_texts_too() -> None:
+    text = said("", ("2024", 30), ("2025", 40), ("2026", 5))
+    assert "From 2024 to 2025 it rose from 30 to 40. 2026 is not over yet." in text
+
+
 def test_the_first_and_last_months_that_a_period_cuts_are_named() -> None:
     text = said("WHERE day >= '2026-03-10' AND day < '2026-06-12'", *MONTHS)
     assert "From April 2026 to May 2026 it rose from 20 to 30." in text

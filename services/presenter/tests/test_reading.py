@@ -333,3 +333,18 @@ def test_brackets_around_conditions_that_all_hold_do_not_hide_a_period() -> None
         "SELECT COUNT(*) FROM orders WHERE channel = 'app' AND (order_date >= '2026-05-01' AND order_date < '2026-06-01')"
     )
     assert made.text == "Number of orders in May 2026, where channel is app."
+
+
+def test_a_time_of_a_day_is_said_as_one_and_the_end_of_a_day_is_the_day() -> None:
+    moment = read_as("SELECT COUNT(*) FROM orders WHERE order_date < '2026-03-05 14:30:00'")
+    assert moment.text == "Number of orders, where order date is before 5 March 2026 14:30."
+    assert moment.period is None
+    day = read_as("SELECT COUNT(*) FROM orders WHERE order_date <= '2026-03-05 23:59:59'")
+    assert day.text == "Number of orders until 5 March 2026."
+
+
+def test_several_periods_are_said_as_periods_in_the_order_of_time() -> None:
+    year = "(order_date >= '{0}-01-01' AND order_date < '{1}-01-01')"
+    sql = f"SELECT COUNT(*) FROM orders WHERE {year.format(2026, 2027)} OR {year.format(2024, 2025)}"
+    assert read_as(sql).text == "Number of orders, where order date is in 2024 or in 2026."
+    assert read_as(sql, "zh").filters[0].text == "订单日期为2024年或2026年"

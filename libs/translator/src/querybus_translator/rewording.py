@@ -121,6 +121,8 @@ _SO_OFTEN: Final = re.compile(
     r"\b(?P<done>(?!than\b|least\b|most\b|exactly\b|only\b)[a-z]+(?:ed|ught|id|ent|ade|ook|ame)) (?P<often>once|twice|(?:two|three|four|five|[1-9]\d?) times)\b",
     re.IGNORECASE,
 )
+_THE_YEAR: Final = re.compile(r"\b(?P<bound>before|after|since|until) the year (?:of )?(?=\d{4}\b)", re.IGNORECASE)
+_TOTAL_DISTINCT: Final = re.compile(r"\btotal number of (?P<each>distinct|different|unique)\b", re.IGNORECASE)
 _OVER_TIME: Final = re.compile(r"\b(?:over|across) time\b", re.IGNORECASE)
 _MEMBERS: Final = re.compile(r"\b(?P<whose>staff|crew|faculty) members?\b", re.IGNORECASE)
 _RATE_ZH: Final = re.compile(r"(?P<run>[\u4e00-\u9fff]{2,})率")
@@ -159,6 +161,11 @@ def _so_often(said: re.Match[str]) -> str:
 def _staff_members(question: str, index: CatalogIndex) -> str:
     """ "Staff members" are staff, where there are no members."""
     return question if index.called_by("member") else _MEMBERS.sub(r"\g<whose>", question)
+
+
+def _bare_years(question: str, index: CatalogIndex) -> str:
+    """ "Before the year of 2010", where nothing is called a year."""
+    return question if "year" in index.own else _THE_YEAR.sub(r"\g<bound> ", question)
 
 
 def _of_each(said: re.Match[str]) -> str:
@@ -460,11 +467,13 @@ _PLAIN: Final = (
     (_TWICE, r"\g<bound> 2 times"),
     (_SO_OFTEN, _so_often),
     (_OVER_TIME, "by month"),
+    (_TOTAL_DISTINCT, r"number of \g<each>"),
 )
 """What other words say whatever the catalog has."""
 _BY_CATALOG: Final = (
     _numbered,
     _staff_members,
+    _bare_years,
     _in_use,
     _worth,
     _who_did,

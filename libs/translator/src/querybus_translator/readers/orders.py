@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from querybus_translator.language.lexicon import Op
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, Measure, Ordering
-from querybus_translator.writing.sketch import Sketch
+from querybus_translator.writing.sketch import TEMPORAL, Sketch
 
 _SORTING = (Op.ORDER, Op.ASCENDING, Op.DESCENDING)
 _FIGURES = {
@@ -28,8 +30,22 @@ def read_orders(sketch: Sketch) -> None:
     """Read what sorts the rows."""
     _listed_by(sketch)
     places = [place for place in sketch.free_places(*_SORTING) if not _is_verb(sketch, place)]
-    if not places:
-        return
+    if places:
+        _read_order(sketch, places)
+    if any("young" in sketch.nodes[place].text.lower() for place in places):
+        # "From the oldest to the youngest": the greatest age is the earliest day.
+        sketch.orderings = [
+            replace(one, descending=not one.descending) if _is_day(sketch, one.by) else one for one in sketch.orderings
+        ]
+
+
+def _is_day(sketch: Sketch, by: Measure) -> bool:
+    return by.column is not None and (
+        sketch.kind(by.column) in TEMPORAL or bool({"birth", "born"} & set(sketch.words_of(by.column)))
+    )
+
+
+def _read_order(sketch: Sketch, places: list[int]) -> None:
     descending = any(sketch.op(place) is Op.DESCENDING for place in places)
     first, last = places[0], places[-1]
     measures: list[Measure] = []

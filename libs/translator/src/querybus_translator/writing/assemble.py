@@ -423,7 +423,8 @@ def read_alternatives(sketch: Sketch) -> list[Condition]:
 
 def _is_alternative(sketch: Sketch, one: Placed, other: Placed) -> bool:
     both = sketch.nodes[one.place].period, sketch.nodes[other.place].period
-    linked = any(place in sketch.assignment.picks for place in range(one.place + 1, other.place))
+    compared = sketch.has_between(one.place, other.place, frozenset({Op.COMPARE}))
+    linked = not compared and any(place in sketch.assignment.picks for place in range(one.place + 1, other.place))
     if both[0] is not None and both[1] is not None and both[0].is_apart(both[1]) and not linked:
         # "In 2024 and 2025", "this year vs last year": no day lies in both, so either is meant.
         return condition_tables(one.condition) == condition_tables(other.condition)

@@ -43,7 +43,7 @@ def _figure(sketch: Sketch) -> None:
         sketch.targets[named[0]] = (place, replace(measure, aggregate=Aggregate.SUM))
         return
     tables = [place for place in range(len(sketch.nodes)) if sketch.table(place) is not None and sketch.is_free(place)]
-    if len(tables) == 1 and not sketch.targets:
+    if len({sketch.table(place) for place in tables}) == 1 and not sketch.targets:
         sketch.targets.append((tables[0], Measure(aggregate=Aggregate.COUNT, table=sketch.table(tables[0]))))
         sketch.anchor = sketch.table(tables[0]) if sketch.anchor is None else sketch.anchor
     else:
