@@ -45,7 +45,7 @@ def read(nodes: tuple[Node, ...], index: CatalogIndex, today: date) -> tuple[Rea
     chinese = any(detect_language(node.text) == "zh" for node in nodes)
     assignments = resolve(nodes, index)
     hints = hints_of(nodes)
-    pairs: list[tuple[float, Form, Written, Sketch, Judgement]] = []
+    pairs: list[_Pair] = []
     for assignment in assignments:
         sketch = Sketch(nodes, assignment, index, today, chinese)
         form = assemble(sketch)
@@ -54,8 +54,8 @@ def read(nodes: tuple[Node, ...], index: CatalogIndex, today: date) -> tuple[Rea
             continue
         judgement = judge(sketch, form, written, assignments[0].score)
         score = judgement.rule * judgement.defined_share + _LINKS_WEIGHT * (assignment.score - assignments[0].score)
-        pairs.append((score, form, written, sketch, judgement))
-    pairs.sort(key=lambda item: -item[0])
+        pairs.append(_Pair(score, form, written, sketch, judgement, gist(canonical(form, sketch.index))))
+    pairs.sort(key=lambda pair: -pair.score)
     return tuple(_beside_rivals(place, pairs) for place in range(len(pairs)))
 
 
@@ -68,17 +68,29 @@ def hints_of(nodes: tuple[Node, ...]) -> frozenset[str]:
     return frozenset(base_form(word) for node in nodes for word in node.text.lower().split())
 
 
-def _beside_rivals(place: int, found: list[tuple[float, Form, Written, Sketch, Judgement]]) -> Reading:
-    score, form, written, sketch, judgement = found[place]
-    own, left = gist(canonical(form, sketch.index)), len(judgement.unread)
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """A form and what it was written as; `gist` is what distinguishes it from others in what they mean."""
+
+    score: float
+    form: Form
+    written: Written
+    sketch: Sketch
+    judgement: Judgement
+    gist: tuple[object, ...]
+
+
+def _beside_rivals(place: int, found: list[_Pair]) -> Reading:
+    own = found[place]
     # What passes over a word that is read here is no other way to read the question.
     rivals = [
-        item[0]
-        for item in found
-        if item[2].sql != written.sql
-        and gist(canonical(item[1], sketch.index)) != own
-        and len(item[4].unread) <= left
-        and (item[4].undefined <= judgement.undefined or judgement.facts["behind_best"] > _BEHIND_MAX)
+        pair.score
+        for pair in found
+        if pair.written.sql != own.written.sql
+        and pair.gist != own.gist
+        and len(pair.judgement.unread) <= len(own.judgement.unread)
+        and (pair.judgement.undefined <= own.judgement.undefined or own.judgement.facts["behind_best"] > _BEHIND_MAX)
     ]
-    facts = {**judgement.facts, **rivalry(score, max(rivals, default=None))}
-    return Reading(form, written, sketch, judgement, score, facts, weigh(judgement, facts))
+    facts = {**own.judgement.facts, **rivalry(own.score, max(rivals, default=None))}
+    confidence = weigh(own.judgement, facts)
+    return Reading(own.form, own.written, own.sketch, own.judgement, own.score, facts, confidence)
