@@ -111,11 +111,15 @@ def _in_chinese(text: str) -> str | None:
 
 def _spelt(part: str) -> tuple[str, ...]:
     word = part.lower()
-    return _abbreviations().get(word) or ((word,) if is_word(word) or not word.isascii() else _halves(word))
+    return _abbreviations().get(word) or ((word,) if is_word(word) or not word.isascii() else halves(word))
 
 
-def _halves(word: str) -> tuple[str, ...]:
-    """Return the two words that a name in lower case is made of, or the name where there is no such pair or several."""
+def halves(word: str) -> tuple[str, ...]:
+    """Return the two words that a name in lower case is made of, or the name where there is no such pair or several.
+
+    >>> halves("releasedate"), halves("custid"), halves("zorbdate")
+    (('release', 'date'), ('customer', 'id'), ('zorbdate',))
+    """
     pairs = [
         (*(_abbreviations().get(word[:cut]) or (word[:cut],)), word[cut:])
         for cut in range(3, len(word) - 1)

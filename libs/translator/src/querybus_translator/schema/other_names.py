@@ -7,8 +7,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from querybus.core.catalog import Catalog
+from querybus.text.readable_name import halves
+from querybus.text.vocabulary import is_word
 from querybus_translator.language.lexicon import lexicon
 from querybus_translator.language.names import name_words
+from querybus_translator.language.stems import base_form
 
 _AGENTS: Final = {
     "written": ("writer", "author"),
@@ -45,7 +48,12 @@ def other_names(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     [('course', 'author'), ('tutor',), ('course', 'tutor')]
     >>> list(other_names(("address", "line", "1"))), list(other_names(("participant", "type", "code")))
     ([('address',)], [('participant', 'type')])
+    >>> list(other_names(("releasedate",)))
+    [('release', 'date')]
     """
+    parted = tuple(base_form(piece) for word in words for piece in _parted(word))
+    if parted != words:
+        yield parted
     if len(words) < _NAME_WORDS_MIN:
         return
     if len(words) == _NAME_WORDS_MIN and words[1] == "by":
@@ -61,6 +69,14 @@ def other_names(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         yield other
         if len(one) > 1 and len(other) == 1:
             yield (*one[:-1], *other)
+
+
+def _parted(word: str) -> tuple[str, ...]:
+    """Return the two words that a name writes as one, or the word."""
+    return (word,) if len(word) < _GLUED_LENGTH_MIN or not word.isascii() or is_word(word) else halves(word)
+
+
+_GLUED_LENGTH_MIN: Final = 6
 
 
 def names_from_keys(catalog: Catalog) -> dict[str, tuple[tuple[str, ...], ...]]:
