@@ -127,3 +127,30 @@ SCHEMES = catalog_of(TRIALS, {"status": ("closed", "open")}, nullable=frozenset(
 )
 def test_what_nothing_was_read_of_is_asked_back(question: str) -> None:
     assert isinstance(translate(question, SCHEMES, today=TODAY), NotRead)
+
+
+INNS = """
+CREATE TABLE suite (suite_id INTEGER PRIMARY KEY, suitename TEXT, bed_type TEXT, beds INTEGER, baseprice REAL);
+INSERT INTO suite VALUES (1, 'Lark', 'king', 1, 90), (2, 'Wren', 'queen', 2, 70), (3, 'Finch', 'king', 2, 120);
+"""
+SUITES = catalog_of(INNS, {"bed_type": ("king", "queen"), "suitename": ("Lark", "Wren", "Finch")})
+
+
+@pytest.mark.parametrize(
+    ("question", "rows"),
+    [
+        ("How many suites have a king bed?", [(2,)]),
+        ("List the suite names with king or queen bed", [("Lark",), ("Wren",), ("Finch",)]),
+        ("What is the base price of Wren?", [(70.0,)]),
+        (
+            "Sort all the suites according to the base price. Just report the suite names.",
+            [("Wren",), ("Lark",), ("Finch",)],
+        ),
+    ],
+)
+def test_a_kind_is_said_with_its_noun_and_glued_names_are_two_words(
+    question: str, rows: list[tuple[object, ...]]
+) -> None:
+    found = translate(question, SUITES, today=TODAY)
+    assert isinstance(found, Translated), found
+    assert rows_of(INNS, found.sql) == rows

@@ -36,7 +36,9 @@ def read_value(sketch: Sketch, place: int) -> None:
     sketch.take(place)
     # "Paid by card": of the payment, which is nothing to be shown beside it.
     for beside in (sketch.before(place, over=(*JOINING, Op.BY)), sketch.after(place)):
-        if sketch.is_free(beside) and (sketch.column(beside) == column or _is_kind_of(sketch, place, beside, column)):
+        if _is_noun_of_kind(sketch, place, beside, column) or (
+            sketch.is_free(beside) and (sketch.column(beside) == column or _is_kind_of(sketch, place, beside, column))
+        ):
             sketch.take(beside)
             take_joining(sketch, beside, place)
             break
@@ -126,6 +128,19 @@ _PERSONS: Final = frozenset(
         "会员", "客户", "顾客", "用户", "客人", "人",
     }
 )  # fmt: skip
+
+
+def _is_noun_of_kind(sketch: Sketch, place: int, beside: int | None, column: ColumnRef) -> bool:
+    """ "Rooms with a king bed", of a `bed_type`: the noun is said with its kind. "How many king beds" counts them."""
+    if beside is None or beside != place + 1 or sketch.taken[beside] or sketch.op(sketch.before(place)) is Op.COUNT:
+        return False
+    node = sketch.nodes[beside]
+    names = sketch.index.entry_of_column(column.table, column.column).names
+    is_plain = node.kind is NodeKind.WORD or (sketch.column(beside) is not None and sketch.table(beside) is None)
+    return is_plain and any(name[-1] in _KINDS and base_form(node.text.lower()) in name[:-1] for name in names)
+
+
+_KINDS: Final = frozenset({"type", "kind", "category", "class", "style", "format", "method", "mode"})
 
 
 def _is_kind_of(sketch: Sketch, place: int, beside: int | None, column: ColumnRef) -> bool:
