@@ -131,7 +131,7 @@ _PERSONS: Final = frozenset(
 
 
 def _is_noun_of_kind(sketch: Sketch, place: int, beside: int | None, column: ColumnRef) -> bool:
-    """ "Rooms with a king bed", of a `bed_type`: the noun is said with its kind. "How many king beds" counts them."""
+    """ "Suites with a king bed", of a `bed_type`: the noun is said with its kind. "How many king beds" counts them."""
     if beside is None or beside != place + 1 or sketch.taken[beside] or sketch.op(sketch.before(place)) is Op.COUNT:
         return False
     node = sketch.nodes[beside]
