@@ -49,6 +49,7 @@ LODGES = catalog_of(
         ("年初至今的访问数", [(3,)]),
         ("How many visits began before 2026-11-03 12:00:00?", [(3,)]),
         ("How many visits began after 2026-11-03 12:00:00?", [(2,)]),
+        ("How many visits began after 2026-11-03 18:45?", [(1,)]),
         ("How many visitors were born in the 1990s?", [(1,)]),
         ("visits in 2026 vs visits in 2025", [("2025", 1), ("2026", 4)]),
         ("number of visits this year compared to last year", [("2025", 1), ("2026", 4)]),
@@ -154,3 +155,54 @@ def test_a_kind_is_said_with_its_noun_and_glued_names_are_two_words(
     found = translate(question, SUITES, today=TODAY)
     assert isinstance(found, Translated), found
     assert rows_of(INNS, found.sql) == rows
+
+
+CLINIC = """
+CREATE TABLE keeper (keeper_id INTEGER PRIMARY KEY, full_name TEXT);
+CREATE TABLE animal (animal_id INTEGER PRIMARY KEY, keeper_id INTEGER REFERENCES keeper (keeper_id), animal_name TEXT, species TEXT, sex TEXT, born_on DATE, is_neutered BOOLEAN);
+CREATE TABLE examination (examination_id INTEGER PRIMARY KEY, animal_id INTEGER REFERENCES animal (animal_id), begins_at DATETIME);
+CREATE TABLE drug (drug_id INTEGER PRIMARY KEY, drug_name TEXT, stock INTEGER);
+CREATE TABLE prescription (prescription_id INTEGER PRIMARY KEY, examination_id INTEGER REFERENCES examination (examination_id), drug_id INTEGER REFERENCES drug (drug_id));
+CREATE TABLE bill (bill_id INTEGER PRIMARY KEY, examination_id INTEGER REFERENCES examination (examination_id), paid_on DATE, amount REAL, payment_method TEXT);
+INSERT INTO keeper VALUES (1, 'Ann Abel'), (2, 'Ben Bohr');
+INSERT INTO animal VALUES (1, 1, 'Rex', 'dog', 'male', '2015-01-01', 1), (2, 1, 'Luna', 'cat', 'female', '2020-01-01', 1), (3, 2, 'Milo', 'dog', 'male', '2022-01-01', 0);
+INSERT INTO examination VALUES (1, 1, '2026-01-02 09:00:00'), (2, 1, '2026-05-02 10:00:00'), (3, 3, '2026-06-02 11:00:00');
+INSERT INTO drug VALUES (1, 'Metacam', 0), (2, 'Amoxil', 12), (3, 'Prozyme', 3);
+INSERT INTO prescription VALUES (1, 1, 1), (2, 2, 1), (3, 3, 2);
+INSERT INTO bill VALUES (1, 1, '2026-01-09', 90, 'card'), (2, 2, NULL, 60, 'card'), (3, 3, '2026-06-09', 30, 'cash');
+"""
+ANIMALS = catalog_of(
+    CLINIC,
+    {
+        "species": ("dog", "cat"),
+        "sex": ("male", "female"),
+        "drug_name": ("Metacam", "Amoxil", "Prozyme"),
+        "payment_method": ("card", "cash"),
+    },
+    nullable=frozenset({"paid_on"}),
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "rows"),
+    [
+        ("When was the last examination of animal 1?", [("2026-05-02 10:00:00",)]),
+        ("Which keepers have unpaid bills?", [("Ann Abel",)]),
+        ("Which drugs are out of stock?", [("Metacam",)]),
+        ("How many times was Metacam prescribed?", [(2,)]),
+        ("Which drugs have never been prescribed?", [("Prozyme",)]),
+        ("Most prescribed drug", [("Metacam",)]),
+        ("Neutered dogs", [("Rex",)]),
+        ("Male vs female animals", [("female", 1), ("male", 2)]),
+    ],
+)
+def test_what_was_done_is_counted_and_denied_of_the_rows_that_bear_it(
+    question: str, rows: list[tuple[object, ...]]
+) -> None:
+    found = translate(question, ANIMALS, today=TODAY)
+    assert isinstance(found, Translated), found
+    assert rows_of(CLINIC, found.sql) == rows
+
+
+def test_pairs_of_values_are_no_figures_of_groups() -> None:
+    assert isinstance(translate("Payment methods by amount", ANIMALS, today=TODAY), NotRead)

@@ -360,6 +360,20 @@ def _dates_another_deed(whole: Whole) -> bool:
     return False
 
 
+def _pairs_by(whole: Whole) -> bool:
+    """ "Payment methods by amount": a list of pairs, where groups or an order are asked for."""
+    form = whole.form
+    is_bare = not (form.group or form.order) and all(target.aggregate is None for target in form.targets)
+    shown = [target.column for target in form.targets]
+    return (
+        is_bare
+        and len(shown) > 1
+        and any(node.op is Op.BY and node.text.lower() == "by" for node in whole.sketch.nodes)
+        and any(column is not None and whole.sketch.is_numeric(column) for column in shown)
+        and all(whole.sketch.table(place) is None for place in range(len(whole.sketch.nodes)))
+    )
+
+
 _ARTICLES: Final = frozenset({"the", "a", "all", "each", "every"})
 _STRANGERS_MIN: Final = 2
 
@@ -392,4 +406,5 @@ NOT_MEANT: Final[tuple[Rule, ...]] = (
     _names_another,
     _leaves_behind,
     _dates_another_deed,
+    _pairs_by,
 )

@@ -29,12 +29,16 @@ def stem(word: str) -> str:
     (True, True)
     >>> stem("settlement") == stem("settled"), stem("department") == stem("departed")
     (True, False)
+    >>> stem("prescribed") == stem("prescriptions"), stem("submitted") == stem("submission")
+    (True, True)
     """
     base = base_form(word)
     if base.endswith("ment") and len(base) >= _DEED_LENGTH_MIN and base not in _NO_DEEDS:
         base = base.removesuffix("ment")
-    return words.stem(base)
+    root = words.stem(base)
+    return next((root.removesuffix(verb) + noun for verb, noun in _NOUNS_OF_VERBS if root.endswith(verb)), root)
 
 
+_NOUNS_OF_VERBS = (("scrib", "script"), ("submit", "submiss"), ("admit", "admiss"))
 _DEED_LENGTH_MIN = 9
 _NO_DEEDS = frozenset({"department", "apartment", "compartment", "management"})

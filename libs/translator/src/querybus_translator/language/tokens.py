@@ -47,6 +47,7 @@ _PIECE = re.compile(
     | (?P<op>>=|<=|<>|!=|[<>=≥≤])
     | (?P<negated>n't\b|n’t\b)
     | (?P<possessive>['’]s\b)
+    | (?P<titled>(?:Dr|Mr|Mrs|Ms|Prof)\.(?=\ [A-Z]))
     | (?P<word>[A-Za-z]\.(?:[A-Za-z]\.)+|(?:(?!n['’]t\b)[^\W_\u3400-\u9fff\uf900-\ufaff])+)
     | (?P<han>[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+)
     | (?P<mark>\S)
@@ -131,6 +132,7 @@ def _times(token: Token, scale: int, text: str) -> Token:
 _FIGURE_AND_SCALE = re.compile(r"(\d+(?:\.\d+)?)(k)")
 _KINDS = {
     "clock": TokenKind.WORD,
+    "titled": TokenKind.WORD,
     "scaled": TokenKind.WORD,
     "on_day": TokenKind.DATE,
     "op": TokenKind.WORD,

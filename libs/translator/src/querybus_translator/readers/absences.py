@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from querybus_translator.language.lexicon import Op
+from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.stems import base_form, stem
 from querybus_translator.readers.deeds import is_denied_deed
 from querybus_translator.schema.additive import is_additive, is_number_of
@@ -41,6 +41,8 @@ def read_absences(sketch: Sketch, anchor: int) -> None:
 
 def _absence(sketch: Sketch, place: int, anchor: int) -> None:
     end = sketch.sentence_end(place)
+    if _of_rows_before(sketch, place, anchor):
+        return
     named = _named_after(sketch, place, end, anchor)
     if named is None and _attribute_behind(sketch, place, end, anchor):
         return
@@ -60,7 +62,7 @@ def _absence(sketch: Sketch, place: int, anchor: int) -> None:
             sketch.targets = [target for target in sketch.targets if target[0] != column_place]
             sketch.take(place, column_place)
             is_number = is_number_of(sketch.index, column.table, column.column) or (
-                not sketch.index.column(column.table, column.column).nullable and sketch.is_numeric(column)
+                not sketch.can_be_empty(column) and sketch.is_numeric(column)
             )
             is_never_empty = is_number or sketch.is_flag(column)
             # "Without stock": a figure that is never empty is missing where it is nothing.
@@ -99,6 +101,24 @@ def _absence(sketch: Sketch, place: int, anchor: int) -> None:
             place, named, *(other for other in range(place + 1, named or place) if is_denied_deed(sketch, other))
         )
         _hide(sketch, place, end, anchor)
+
+
+def _of_rows_before(sketch: Sketch, place: int, anchor: int) -> bool:
+    """ "Owners who have bills that are not paid": it is denied of the bills, and there are such."""
+    relative, deed = sketch.before(place), sketch.after(place)
+    column = sketch.column(deed)
+    word = sketch.nodes[deed].text.lower() if deed is not None else ""
+    is_done = (word.endswith("ed") or word in lexicon().verbs) and deed == place + 1
+    if column is None or not is_done or sketch.kind(column) not in TEMPORAL or not sketch.can_be_empty(column):
+        return False
+    said = sketch.table(relative - 1) if relative and sketch.op(relative) is Op.RELATIVE else None
+    if said is None or said == anchor or said != column.table:
+        return False
+    sketch.take(place, deed, relative)
+    # Whatever the verb was read as before is what is denied.
+    sketch.conditions = [condition for condition in sketch.conditions if condition.place not in (place, deed)]
+    sketch.conditions.append(Placed(place, Comparison(Measure(column), Operator.IS_NULL)))
+    return True
 
 
 def _values(sketch: Sketch, column: ColumnRef) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ from querybus_translator.writing.form import (
 )
 from querybus_translator.writing.sketch import Placed, Sketch
 
-_JOINING = frozenset({Op.AND, Op.TO})
+_JOINING = frozenset({Op.AND, Op.TO, Op.COMPARE})
 """和 joins two things, and two ends of a range."""
 _BESIDE = frozenset({*_JOINING, Op.COUNT, Op.COUNT_KINDS, Op.EACH, Op.SHOW, Op.UNIT, Op.IN_ALL, Op.BOTH})
 _BETWEEN = frozenset({",", "，", "、", "?", "？", ".", "。"})
@@ -88,7 +88,7 @@ def read_kinds(sketch: Sketch) -> None:
     places = [place for place in range(len(sketch.nodes)) if sketch.value(place) is not None]
     picks = [pick for place in places if (pick := sketch.value(place)) is not None]
     columns = {(pick.table, pick.column) for pick in picks}
-    if len({pick.value for pick in picks}) < 2 or len(columns) != 1 or not sketch.free_places(Op.COUNT):
+    if len({pick.value for pick in picks}) < 2 or len(columns) != 1 or not sketch.free_places(Op.COUNT, Op.COMPARE):
         return
     if any(pick.also is not None for pick in picks) or not sketch.has_between(places[0], places[-1], _JOINING):
         return

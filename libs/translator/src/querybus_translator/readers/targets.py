@@ -145,6 +145,10 @@ def _asked_by_meaning(sketch: Sketch, place: int) -> None:
     """ "How old is ..." asks for the age, "where is ..." for the location."""
     phrase = sketch.nodes[place].phrase
     result = sketch.concept_column(phrase.concepts, place, ()) if phrase is not None else None
+    last = sketch.rankings[0].by if len(sketch.rankings) == 1 else None
+    if sketch.nodes[place].text.lower().startswith("when") and last is not None and last.column is not None:
+        # "When was the last appointment of pet 17": the day by which it is the last.
+        result = (last.column, False) if sketch.kind(last.column) in TEMPORAL else result
     if result is None or (_asks_how_long(sketch, place) and not is_lasting(sketch, result[0])):
         # "How long does a trip take" asks for no distance.
         return

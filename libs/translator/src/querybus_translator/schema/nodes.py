@@ -81,7 +81,10 @@ def _with_names(nodes: Sequence[Node], index: CatalogIndex) -> Iterator[Node]:
     while place < len(nodes):
         end = place
         while (
-            end < len(nodes) and nodes[end].kind is NodeKind.WORD and nodes[end].capital and nodes[end].text.isalpha()
+            end < len(nodes)
+            and nodes[end].kind is NodeKind.WORD
+            and nodes[end].capital
+            and nodes[end].text.removesuffix(".").isalpha()
         ):
             end += 1
         if 2 <= end - place <= _NAME_WORDS_MAX and _is_name(nodes, place, end, index):

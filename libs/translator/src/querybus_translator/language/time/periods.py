@@ -118,7 +118,9 @@ def _dated(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Perio
     except ValueError:
         return None
     time = token.text[10:].strip(" T") if "/" not in token.text else ""
-    moment = f"{read.isoformat()} {time}" if time.strip(":0") else None
+    # With its seconds: not every engine reads a time without them.
+    seconds = "" if len(time) > len("14:30") else ":00"
+    moment = f"{read.isoformat()} {time}{seconds}" if time.strip(":0") else None
     return start + 1, Period(read, read + timedelta(days=1), moment=moment)
 
 

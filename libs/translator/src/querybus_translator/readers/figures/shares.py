@@ -148,9 +148,12 @@ def _names_flag(sketch: Sketch, place: int, column: ColumnRef) -> bool:
     if behind is not None and behind.table == column.table and sketch.is_numeric(behind) and not sketch.is_key(behind):
         # "Paid amount": the amount of what is paid.
         return True
+    kind = sketch.value(beside)
     if (
         (pick is not None and pick.with_table)
         or sketch.table(beside) == column.table
+        # "Neutered dogs", of pets.
+        or (kind is not None and kind.table == column.table and beside == place + 1)
         or _is_of_many(sketch, beside, column)
     ):
         return sketch.nodes[place].text.lower().split()[-1] not in _STATES
