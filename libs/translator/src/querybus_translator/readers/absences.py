@@ -61,18 +61,7 @@ def _absence(sketch: Sketch, place: int, anchor: int) -> None:
                 return
             sketch.targets = [target for target in sketch.targets if target[0] != column_place]
             sketch.take(place, column_place)
-            is_number = is_number_of(sketch.index, column.table, column.column) or (
-                not sketch.can_be_empty(column) and sketch.is_numeric(column)
-            )
-            is_never_empty = is_number or sketch.is_flag(column)
-            # "Without stock": a figure that is never empty is missing where it is nothing.
-            _, no = sketch.flag_values(column) or (1, 0)
-            said_no = next((held for held in _values(sketch, column) if held.lower() in _NONE), None)
-            nothing = Comparison(Measure(column), Operator.EQUAL, Literal(no if said_no is None else said_no))
-            missing_value = (
-                nothing if is_never_empty or said_no is not None else Comparison(Measure(column), Operator.IS_NULL)
-            )
-            sketch.conditions.append(Placed(place, missing_value))
+            sketch.conditions.append(Placed(place, _missing(sketch, column)))
             return
         _negate_conditions(sketch, place, end, anchor)
         return
@@ -101,6 +90,18 @@ def _absence(sketch: Sketch, place: int, anchor: int) -> None:
             place, named, *(other for other in range(place + 1, named or place) if is_denied_deed(sketch, other))
         )
         _hide(sketch, place, end, anchor)
+
+
+def _missing(sketch: Sketch, column: ColumnRef) -> Comparison:
+    """ "Without stock": a figure that is never empty is missing where it is nothing, all else where it has no value."""
+    is_number = is_number_of(sketch.index, column.table, column.column) or (
+        not sketch.can_be_empty(column) and sketch.is_numeric(column)
+    )
+    _, no = sketch.flag_values(column) or (1, 0)
+    said_no = next((held for held in _values(sketch, column) if held.lower() in _NONE), None)
+    if is_number or sketch.is_flag(column) or said_no is not None:
+        return Comparison(Measure(column), Operator.EQUAL, Literal(no if said_no is None else said_no))
+    return Comparison(Measure(column), Operator.IS_NULL)
 
 
 def _of_rows_before(sketch: Sketch, place: int, anchor: int) -> bool:
