@@ -115,7 +115,9 @@ def _spelt(part: str) -> tuple[str, ...]:
 
 
 def halves(word: str) -> tuple[str, ...]:
-    """Return the two words that a name in lower case is made of, or the name where there is no such pair or several.
+    """Return the two words that a name in lower case is made of, or the name where there is no such pair.
+
+    Of several pairs the one that ends with a word for what columns hold: a release date is not "released ate".
 
     >>> halves("releasedate"), halves("custid"), halves("zorbdate")
     (('release', 'date'), ('customer', 'id'), ('zorbdate',))
@@ -126,7 +128,12 @@ def halves(word: str) -> tuple[str, ...]:
         if (is_word(word[:cut]) or word[:cut] in _abbreviations())
         and (word[cut:] == "id" or (len(word) - cut >= 3 and is_word(word[cut:])))
     ]
-    return pairs[0] if len(pairs) == 1 else (word,)
+    named = [pair for pair in pairs if pair[-1] in _HELD]
+    likely = named if len(pairs) > 1 else pairs
+    return likely[0] if len(likely) == 1 else (word,)
+
+
+_HELD: Final = frozenset({"date", "name", "id", "number", "code", "type", "price", "time", "year", "status", "amount"})
 
 
 @lru_cache(maxsize=1)
