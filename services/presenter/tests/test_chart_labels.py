@@ -127,3 +127,11 @@ def test_a_period_that_is_not_over_is_dashed_and_named() -> None:
     over = drawn(COURSE, *rows, title="Orders by month", days=Days(today=dt.date(2025, 7, 1)))
     assert "strokeDash" not in str(over)
     assert "subtitle" not in over["title"]
+
+
+def test_days_of_one_year_are_called_as_chinese_readers_call_them() -> None:
+    made = tuple(ResultColumn(name=name, kind=kind) for name, kind in (("日期", DATE), ("订单数", NUMBER)))
+    rows = tuple((f"2025-01-{day:02d}", day) for day in range(3, 20))
+    shape = shape_of(Result(columns=made, rows=rows, row_count=len(rows)), ["日期", "订单数"])
+    spec: Any = chart(shape, WORDS["zh", "business"]).spec
+    assert spec["encoding"]["x"]["axis"]["format"] == "%-m月%-d日"

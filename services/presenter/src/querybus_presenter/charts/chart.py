@@ -31,6 +31,7 @@ from querybus_presenter.charts.kinds import (
     is_crossed,
     is_full,
     is_positive,
+    label_in,
     line,
     pie_of,
     place_of,
@@ -244,7 +245,7 @@ def _spec(
         isinstance(item, Mapping) and item.get("type") == "temporal" for item in plot.encoding.values()
     ):
         spec["config"] = {**CONFIG, "locale": {"time": CHINESE_TIME}}
-        spec["encoding"] = _with_chinese_months(cast("Mapping[str, Any]", spec["encoding"]))
+        spec["encoding"] = _with_chinese_dates(cast("Mapping[str, Any]", spec["encoding"]), plot)
     if title["text"]:
         spec["title"] = title
     return spec
@@ -264,14 +265,21 @@ def _without_legend(encoding: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**encoding, "color": {**encoding["color"], "legend": None}}
 
 
-def _with_chinese_months(encoding: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the axes with the year before the month."""
-    return {
-        channel: {**item, "axis": {**item["axis"], "format": "%Y年%b"}}
-        if isinstance(item, Mapping) and cast("Mapping[str, Any]", item).get("axis", {}).get("format") == MONTH_FORMAT
-        else item
-        for channel, item in encoding.items()
-    }
+def _with_chinese_dates(encoding: Mapping[str, Any], plot: Plot) -> Mapping[str, Any]:
+    """Return the axes with the year before the month, and of days within one year the month before the day: 1月5日."""
+    made: dict[str, Any] = {}
+    for channel, item in encoding.items():
+        is_time = isinstance(item, Mapping) and cast("Mapping[str, Any]", item).get("type") == "temporal"
+        axis = item.get("axis", {}) if is_time else {}
+        days = [str(value.get(label_in(str(item["field"])))) for value in plot.values] if is_time else []
+        are_days = bool(days) and all(len(day) == len("2025-01-05") for day in days)
+        if axis.get("format") == MONTH_FORMAT:
+            made[channel] = {**item, "axis": {**axis, "format": "%Y年%b"}}
+        elif are_days and not axis and len({day[:4] for day in days}) == 1:
+            made[channel] = {**item, "axis": {"format": "%-m月%-d日", "labelOverlap": True}}
+        else:
+            made[channel] = item
+    return made
 
 
 def _format(used: Facet) -> str:
