@@ -206,3 +206,35 @@ def test_what_was_done_is_counted_and_denied_of_the_rows_that_bear_it(
 
 def test_pairs_of_values_are_no_figures_of_groups() -> None:
     assert isinstance(translate("Payment methods by amount", ANIMALS, today=TODAY), NotRead)
+
+
+POWER = """
+CREATE TABLE meter (meter_id INTEGER PRIMARY KEY, serial_number TEXT, district TEXT);
+CREATE TABLE meter_reading (reading_id INTEGER PRIMARY KEY, meter_id INTEGER REFERENCES meter (meter_id), read_on DATE, consumption_kwh REAL);
+CREATE TABLE invoice (invoice_id INTEGER PRIMARY KEY, invoice_date DATE, paid_date DATE, total REAL, reminders INTEGER);
+CREATE TABLE outage (outage_id INTEGER PRIMARY KEY, cause TEXT, households_affected INTEGER, begun_on DATE);
+INSERT INTO meter VALUES (1, 'A1', 'North'), (2, 'B2', 'South');
+INSERT INTO meter_reading VALUES (1, 1, '2026-01-05', 100), (2, 1, '2026-01-20', 80), (3, 2, '2026-02-03', 150);
+INSERT INTO invoice VALUES (1, '2026-01-31', '2026-02-03', 1200, 0), (2, '2026-02-28', NULL, 1500, 2), (3, '2025-02-28', NULL, 50, 1);
+INSERT INTO outage VALUES (1, 'storm', 40, '2026-01-01'), (2, 'storm', 60, '2026-02-01'), (3, 'overload', 5, '2026-02-02');
+"""
+METERS = catalog_of(
+    POWER, {"district": ("North", "South"), "cause": ("storm", "overload")}, nullable=frozenset({"paid_date"})
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "rows"),
+    [
+        ("Total consumption in January 2026", [(180.0,)]),
+        ("Consumption per district", [("North", 180.0), ("South", 150.0)]),
+        ("Which month had the highest consumption?", [("2026-01",)]),
+        ("How many invoices over $1,000 are there?", [(2,)]),
+        ("Revenue in 2026", [(2700.0,)]),
+        ("How many households were affected by storms?", [(100,)]),
+    ],
+)
+def test_masses_add_up_and_a_total_is_an_amount(question: str, rows: list[tuple[object, ...]]) -> None:
+    found = translate(question, METERS, today=TODAY)
+    assert isinstance(found, Translated), found
+    assert rows_of(POWER, found.sql) == rows

@@ -30,7 +30,9 @@ def is_additive(index: CatalogIndex, table: int, column: int) -> bool:
 def is_number_of(index: CatalogIndex, table: int, column: int) -> bool:
     """Return whether a column says how many: seats, nights, adults. Stars and points of a scale are none."""
     named = index.column(table, column)
-    head = spoken_name(named.name).rpartition(" ")[2].lower()
+    words = spoken_name(named.name).lower().split()
+    # "Households affected" are households.
+    head = words[-2] if len(words) > 1 and words[-1].endswith("ed") else words[-1] if words else ""
     is_several = base_form(head) != head and not head.endswith(("ss", "us", "is")) and head not in _SCALES
     return named.kind is ColumnKind.INTEGER and is_several and not index.is_key(table, column)
 

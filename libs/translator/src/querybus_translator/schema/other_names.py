@@ -54,6 +54,8 @@ def other_names(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     parted = tuple(base_form(piece) for word in words for piece in _parted(word))
     if parted != words:
         yield parted
+    if words == ("total",):
+        yield ("amount",)
     if len(words) < _NAME_WORDS_MIN:
         return
     if len(words) == _NAME_WORDS_MIN and words[1] == "by":

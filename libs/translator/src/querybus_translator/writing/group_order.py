@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from querybus_translator.language.lexicon import Op
+from querybus_translator.language.stems import base_form
 from querybus_translator.language.time.words import RECURRING
+from querybus_translator.schema.additive import is_additive
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Form, Measure, Operator, Ordering
 from querybus_translator.writing.sketch import Sketch
@@ -36,15 +38,28 @@ def order_of_groups(
                 result.append(replace(ordering, by=own[0]))
                 continue
             if times and not figures and sketch.is_numeric(column):
-                # "Which year had the highest fee": the year of the highest of all.
+                # "Which year had the highest fee": the year of the highest of all; "the highest costs" are all of a year's.
                 extreme = Aggregate.MAXIMUM if ordering.descending else Aggregate.MINIMUM
-                result.append(replace(ordering, by=Measure(column, extreme)))
+                aggregate = Aggregate.SUM if _is_said_in_all(sketch, column) else extreme
+                result.append(replace(ordering, by=Measure(column, aggregate)))
                 continue
             # A column that a group has many of sorts nothing.
             is_one = any(item.table == column.table and item.part is None and sketch.is_key(item) for item in group)
             sketch.doubts += 0.0 if is_one and not figures else 1.0
         result.append(ordering)
     return result
+
+
+def _is_said_in_all(sketch: Sketch, column: ColumnRef) -> bool:
+    """Whether a figure that adds up is spoken of as a mass, or as many: consumption, tips."""
+    words = [node.text.lower().split()[-1] for place, node in enumerate(sketch.nodes) if sketch.column(place) == column]
+    is_mass = any(word in _MASSES or base_form(word) != word for word in words)
+    return is_mass and is_additive(sketch.index, column.table, column.column)
+
+
+_MASSES = frozenset({
+    "revenue", "income", "turnover", "profit", "consumption", "usage", "spending", "expenditure", "output", "weight", "volume", "distance",
+})  # fmt: skip
 
 
 def without_empty(form: Form, index: CatalogIndex) -> Form:

@@ -33,14 +33,15 @@ def one_amount(sketch: Sketch, place: int) -> ColumnRef | None:
     if table is None or sketch.index.role(table) is not None:
         return None
     found = [column for column in sketch.figures_of(table) if adds_up(sketch, Measure(column))]
-    # A bill's total, and not its tip.
+    # A bill's total, and not its tip or how many reminders there were.
     main = [column for column in found if not _MAIN_AMOUNTS.isdisjoint(sketch.words_of(column))]
-    found = main if len(main) == 1 and all(_is_money(sketch, column) for column in found) else found
+    found = main if len(main) == 1 and all(_is_beside_main(sketch, column) for column in found) else found
     return found[0] if len(found) == 1 else None
 
 
-def _is_money(sketch: Sketch, column: ColumnRef) -> bool:
-    return not sketch.words_of(column).isdisjoint(_MONEY_WORDS)
+def _is_beside_main(sketch: Sketch, column: ColumnRef) -> bool:
+    is_money = not sketch.words_of(column).isdisjoint(_MONEY_WORDS)
+    return is_money or is_number_of(sketch.index, column.table, column.column)
 
 
 _MAIN_AMOUNTS = frozenset({"total", "amount"})
