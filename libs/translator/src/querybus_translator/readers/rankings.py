@@ -254,10 +254,10 @@ def _most(sketch: Sketch, place: int) -> None:
             sketch.rankings.append(Ranking(place, measure, descending, count))
         return
     sketch.take(place)
-    _by_whatis_done(sketch, place, descending, count)
+    _by_what_is_done(sketch, place, descending, count)
 
 
-def _by_whatis_done(sketch: Sketch, place: int, descending: bool, count: int) -> None:
+def _by_what_is_done(sketch: Sketch, place: int, descending: bool, count: int) -> None:
     """ "Which guest spent the most", "is borrowed most often", "costs the most": the verb before says what ranks."""
     verb = place - 1 if place else None
     if verb and sketch.nodes[verb].text.lower() in _TO_US:

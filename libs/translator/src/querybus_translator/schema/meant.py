@@ -216,13 +216,11 @@ def _not_said_by_rule(candidates: list[Candidate], span: Sequence[Token], index:
             for link in candidates
             if link.column is None or "total" not in index.column(link.table, link.column).name.lower()
         ]
-    ranks = len(span) > 1 and lexicon().english.get(tuple(item.norm for item in span), ())
-    # "The most popular format" is no `most_popular_in`.
-    return [
-        link
-        for link in candidates
-        if link.score >= EXACT_SCORE or not any(phrase.op in _RANKING for phrase in ranks or ())
-    ]
+    said = lexicon().english.get(tuple(item.norm for item in span), ()) if len(span) > 1 else ()
+    if any(phrase.op in _RANKING for phrase in said):
+        # "The most popular format" is no `most_popular_in`.
+        return [link for link in candidates if link.score >= EXACT_SCORE]
+    return candidates
 
 
 def _of_counts(

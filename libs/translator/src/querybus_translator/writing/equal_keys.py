@@ -23,6 +23,7 @@ from querybus_translator.writing.form import (
     columns_of,
     tables_of,
 )
+from querybus_translator.writing.write import columns_named
 
 
 def without_referred(form: Form, index: CatalogIndex) -> Form:
@@ -98,11 +99,11 @@ def _without(form: Form, table: int, index: CatalogIndex) -> Form:
     if len(used) != 1 or table in counted or form.everything == table or not is_plain or not others:
         return form
     (key,) = used
-    for other in others:
-        for number in range(len(index.table(other).columns)):
-            column = ColumnRef(other, number)
-            if _refers(column, key, index) and _stay_joined(others, table, index):
-                return _replaced(form, key, column)
+    name = index.column(key.table, key.column).name
+    for edge in index.graph.edges_of(table):
+        refers = edge.target == table and edge.source in others and edge.target_columns == (name,)
+        if refers and _stay_joined(others, table, index):
+            return _replaced(form, key, columns_named(index, edge.source, edge.source_columns)[0])
     return form
 
 

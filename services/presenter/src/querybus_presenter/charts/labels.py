@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from querybus.core.catalog import Language
 from querybus_presenter.charts.kinds import Kind, Plot, label_in
-from querybus_presenter.charts.style import HEIGHT, INK, RING_RADIUS, WIDTH, short_figure
+from querybus_presenter.charts.style import HEIGHT, INK, RING_RADIUS, WIDTH, datum_of, short_figure
 
 Layer = Mapping[str, object]
 
@@ -77,7 +77,7 @@ def _figure(field: str, language: Language) -> Mapping[str, object]:
 def _at_bars(plot: Plot, encoding: Mapping[str, Any], language: Language) -> Iterator[Layer]:
     lies = encoding["x"]["type"] == "quantitative"
     amount = _key(encoding["x" if lies else "y"])
-    datum = _datum(amount)
+    datum = datum_of(amount)
     if lies:
         side = {"expr": f"{datum} < 0 ? 'right' : 'left'"}
         yield _text(_figure(amount, language), align=side, dx={"expr": f"{datum} < 0 ? -{_GAP_PX} : {_GAP_PX}"})
@@ -169,7 +169,7 @@ def _around_ring(plot: Plot, encoding: Mapping[str, Any]) -> Labels:
         if is_left == is_next_left and abs(height - next_height) < LINE_HEIGHT_PX:
             return Labels()
     left = [value[name] for value, (is_left, _) in zip(ranked, places, strict=True) if is_left]
-    side = {"expr": f"indexof({json.dumps(left, ensure_ascii=False)}, {_datum(name)}) >= 0 ? 'right' : 'left'"}
+    side = {"expr": f"indexof({json.dumps(left, ensure_ascii=False)}, {datum_of(name)}) >= 0 ? 'right' : 'left'"}
     text = {"field": encoding["color"]["field"], "type": "nominal"}
     return Labels((_text(text, radius=radius, align=side, limit=NAME_WIDTH_MAX_PX),), is_legend=True)
 
@@ -181,7 +181,7 @@ def _in_cells(plot: Plot, encoding: Mapping[str, Any], language: Language) -> La
     numbers = [_number(value, amount) for value in plot.values]
     # White on the dark half of the colours, ink on the light one.
     middle = (min(numbers) + max(numbers)) / 2
-    color = {"condition": {"test": f"{_datum(amount)} > {middle}", "value": "white"}, "value": INK}
+    color = {"condition": {"test": f"{datum_of(amount)} > {middle}", "value": "white"}, "value": INK}
     return Labels((_text(_figure(amount, language), color=color),), is_legend=True)
 
 
@@ -206,7 +206,7 @@ def _beside_points(plot: Plot, encoding: Mapping[str, Any]) -> Iterator[Layer]:
         taken.append(box)
         named.append(value)
     if named:
-        text = {"value": {"expr": _datum(name)}}
+        text = {"value": {"expr": datum_of(name)}}
         yield _own(named, _text(text, align="left", dx=8, limit=NAME_WIDTH_MAX_PX))
 
 
@@ -222,10 +222,6 @@ def _own(values: Sequence[Mapping[str, Any]], layer: Layer) -> Layer:
 
 def _key(channel: Mapping[str, Any]) -> str:
     return label_in(str(channel["field"]))
-
-
-def _datum(key: str) -> str:
-    return f"datum[{json.dumps(key, ensure_ascii=False)}]"
 
 
 def _number(value: Mapping[str, Any], key: str) -> float:

@@ -69,9 +69,14 @@ def _short_number(channel: str, language: Language) -> str:
     return text
 
 
+def datum_of(key: str) -> str:
+    """Return the expression for what a value holds under a name."""
+    return f"datum[{json.dumps(key, ensure_ascii=False)}]"
+
+
 def short_figure(key: str, language: Language) -> str:
     """Return the expression that writes a value's own figure: with three digits and a unit where it is large, four in Chinese."""
-    datum = f"datum[{json.dumps(key, ensure_ascii=False)}]"
+    datum = datum_of(key)
     text = f"format({datum}, abs({datum}) >= 1 ? ',.2~f' : ',.2~r')"
     for least, unit in reversed(_UNITS[language]):
         digits = 3 if language == "en" else 4
