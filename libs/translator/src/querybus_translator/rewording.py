@@ -14,9 +14,11 @@ from querybus.text.words import stem
 from querybus_translator.language.lexicon import lexicon
 from querybus_translator.language.names import is_han, name_words
 from querybus_translator.language.stems import base_form
+from querybus_translator.plain_forms import in_plain_forms
 from querybus_translator.rewording_in_chinese import plain_chinese
 from querybus_translator.schema.chinese import TRANSLATED
 from querybus_translator.schema.index import CatalogIndex
+from querybus_translator.schema.labels import labels
 from querybus_translator.schema.other_names import agents_of
 from querybus_translator.schema.values import flag_values, stored_as
 
@@ -39,34 +41,36 @@ _WHO_WORKS: Final = re.compile(
     r"^\s*who (?=(?:works?|worked|is working|is employed) (?:at|in|for|on|as|with|from)\b)", re.IGNORECASE
 )
 _HEADCOUNT: Final = re.compile(r"\bhead ?count\b", re.IGNORECASE)
-_THE_RESULT: Final = re.compile(
-    r"\b(?P<verb>sort|order|rank|arrange|sorted|ordered)(?: (?:the|these|your) (?:results?|answers?|output|lists?|rows?)| them)?(?= (?:by|in|from|on|alphabetically)\b)",
+_NAME_OF: Final = re.compile(
+    r"\b(?<!first )(?<!last )(?:full )?names? of (?P<of>(?:the |all |any |every |each |our |those |[a-z]+est |most [a-z]+ )*(?P<rows>[a-z]+))\b",
     re.IGNORECASE,
 )
-_EXTREME: Final = re.compile(
-    r"\b(?:maximum|highest|largest|greatest|biggest|most|minimum|lowest|smallest|least|fewest)\b", re.IGNORECASE
+_LEADS_NAME: Final = frozenset(
+    {
+        "the",
+        "a",
+        "and",
+        "or",
+        "list",
+        "show",
+        "find",
+        "give",
+        "me",
+        "return",
+        "get",
+        "display",
+        "are",
+        "is",
+        "all",
+        "with",
+    }
 )
-_FIGURE: Final = rf"(?:the )?(?:{_EXTREME.pattern}|average|mean|total)"
-_FIGURES_LISTED: Final = re.compile(
-    r"^(?P<ask>(?:please )?(?:what (?:is|are|was|were)|show(?: me)?|find|list|give(?: me)?|return|tell me|report)) "
-    rf"(?P<figures>{_FIGURE}(?:(?:, and|,| and) {_FIGURE})+)(?: number of)?(?= )",
+_WHOSE_NAME: Final = re.compile(
+    r"\b(?P<whose>(?!of\b|first\b|last\b)[a-z]+?)(?:'s|s'|’s)? (?:full )?names?\b(?! (?:of|is|are|starts?|ends?|contains?|begins?|has|have|includes?)\b)",
     re.IGNORECASE,
 )
-_LARGE: Final = frozenset({"maximum", "highest", "largest", "greatest", "biggest", "most"})
-_BY_EACH: Final = re.compile(r"\b(?P<done>[a-z]+) by (?:each|every) (?P<agent>[a-z]+)\b", re.IGNORECASE)
-_DO_MOST: Final = re.compile(
-    r"^(?:which|what) (?P<what>[A-Za-z ]+?) do most (?:of the )?(?P<rows>[A-Za-z ]+?) (?:have|use|choose|prefer|belong to|come from|live in|work in|work for|pay with|pay by)\s*\??$",
-    re.IGNORECASE,
-)
-_WHEN_MOST: Final = re.compile(
-    r"^(?:at|on|in|during) (?:which|what) (?P<step>hour|weekday|day of the week|day|month|quarter|year) (?:of the day )?(?:do|did|are|were|have) most (?:of the )?"
-    r"(?P<rows>[A-Za-z]+)(?: (?:start|begin|end|happen|occur|made|placed|booked|taken|took place|take place|started|happened|been made))?\s*\??$",
-    re.IGNORECASE,
-)
-_WHICH_HOUR: Final = re.compile(r"\b(?P<which>which|what) hour(?= (?:has|had|have|is|was)\b)", re.IGNORECASE)
-_CALLED: Final = re.compile(
-    r"^How (?:is|are) (?P<which>the |all |all the )?(?P<rows>[A-Za-z ]+?) called(?P<rest> (?:that|who|which|with|in|from) .*|\?|$)",
-    re.IGNORECASE | re.DOTALL,
+_SPENDS_MOST: Final = re.compile(
+    r"\b(?:spends?|spent|pays?|paid) the (?P<how>most|least) (?:money )?(?:on|in|for) (?P<what>[a-z]+)\b", re.IGNORECASE
 )
 _NAMES_OF_PERSONS: Final = (
     (re.compile(r"\b(?:surname|last name|family name)s?\b", re.IGNORECASE), ("last name", "family name", "surname")),
@@ -75,26 +79,15 @@ _NAMES_OF_PERSONS: Final = (
         ("first name", "given name", "personal name", "forename"),
     ),
 )
-_A_TO_Z: Final = re.compile(r"\bfrom A to Z\b")
-_MONEY: Final = re.compile(r"\bhow much money\b", re.IGNORECASE)
-_MONEY_DONE: Final = re.compile(
-    r"^\s*(?:the |total )?(?:money|funds) (?P<done>raised|donated|given|paid|spent|owed)\b", re.IGNORECASE
-)
 _IN_USE: Final = re.compile(
     r"\b(?:in use|in service|in operation|(?<=are )employed(?= (?:right now|now|currently|today)))\b", re.IGNORECASE
 )
-_RIGHT_NOW: Final = re.compile(r"\b(?:right now|at the moment|at present)\b", re.IGNORECASE)
 _WORTH: Final = re.compile(
     r"\b(?:total|combined|overall) (?:value|worth) of (?:the |our |all )?(?P<noun>[a-z]+)\b", re.IGNORECASE
 )
 _WHO_DID: Final = re.compile(r"^\s*[Ww]ho (?P<verb>[a-z]+) (?P<whose>[A-Z0-9\"'].*)$", re.DOTALL)
 _PARTICIPLES: Final = {"wrote": "written", "drew": "drawn", "sang": "sung"}
 _PRICES: Final = frozenset({"price", "cost", "value", "worth"})
-_GOING_ON: Final = re.compile(
-    r"\bstill (?:running|going on|going|under way|underway|in progress)\b|\b(?:under way|underway)\b", re.IGNORECASE
-)
-_STILL: Final = re.compile(r"\bstill (?=[a-z])", re.IGNORECASE)
-_TREND: Final = re.compile(r"(?<=[a-z]) (?:trend|development) (?=(?:by|per|over|for|in|this|last) )", re.IGNORECASE)
 _NUMBERED: Final = re.compile(
     r"\b(?P<number>one|two|three|four|five|six|[1-9]\d?)[- ](?P<unit>[a-z]+) (?P<noun>[a-z]+)\b", re.IGNORECASE
 )
@@ -113,17 +106,8 @@ _NO_SHOW: Final = re.compile(r"\bno-shows?\b", re.IGNORECASE)
 _RATING_TABLES: Final = frozenset({"rating", "review", "vote", "feedback", "evaluation"})
 _RATING_OWNERS: Final = frozenset({"average", "mean", "overall", "user", "customer", "guest", "star", "review"})
 _POINTS: Final = frozenset({"point", "points", "value", "vote"})
-_SERVING: Final = re.compile(r"\blongest[- ](?:serving|standing|tenured)\b", re.IGNORECASE)
 _SUCCESS: Final = ("approved", "accepted", "successful", "succeeded", "passed", "won", "completed")
-_ONCE: Final = re.compile(r"\b(?P<bound>more than|at least|less than|exactly|only) once\b", re.IGNORECASE)
-_TWICE: Final = re.compile(r"\b(?P<bound>more than|at least|less than|exactly|only) twice\b", re.IGNORECASE)
-_SO_OFTEN: Final = re.compile(
-    r"\b(?P<done>(?!than\b|least\b|most\b|exactly\b|only\b)[a-z]+(?:ed|ught|id|ent|ade|ook|ame)) (?P<often>once|twice|(?:two|three|four|five|[1-9]\d?) times)\b",
-    re.IGNORECASE,
-)
 _THE_YEAR: Final = re.compile(r"\b(?P<bound>before|after|since|until) the year (?:of )?(?=\d{4}\b)", re.IGNORECASE)
-_TOTAL_DISTINCT: Final = re.compile(r"\btotal number of (?P<each>distinct|different|unique)\b", re.IGNORECASE)
-_OVER_TIME: Final = re.compile(r"\b(?:over|across) time\b", re.IGNORECASE)
 _MEMBERS: Final = re.compile(r"\b(?P<whose>staff|crew|faculty) members?\b", re.IGNORECASE)
 _RATE_ZH: Final = re.compile(r"(?P<run>[\u4e00-\u9fff]{2,})率")
 _TOTAL_ZH: Final = re.compile(r"(?P<run>[\u4e00-\u9fff]{2,})总额")
@@ -139,23 +123,10 @@ def reworded(question: str, index: CatalogIndex) -> str:
         question = plain_chinese(question, index)
         question = question.replace("平均年龄", "平均多大") if _knows_births_alone(index) else question
         return _done_in_chinese(_totals_in_chinese(_rates_in_chinese(question, index), index), index)
-    for pattern, plain in _PLAIN:
-        question = pattern.sub(plain, question)
+    question = in_plain_forms(question)
     for rewrite in _BY_CATALOG:
         question = rewrite(question, index)
     return question
-
-
-def _figures_listed(said: re.Match[str]) -> str:
-    """ "What is the lowest and highest price": the two figures, and no row that bears them."""
-    figures = _EXTREME.sub(lambda one: "maximum" if one[0].lower() in _LARGE else "minimum", said["figures"])
-    return f"{said['ask']} {figures}"
-
-
-def _so_often(said: re.Match[str]) -> str:
-    """ "Guests who booked twice": exactly so often."""
-    often = {"once": "1 times", "twice": "2 times"}.get(said["often"].lower(), said["often"])
-    return f"{said['done']} exactly {often}"
 
 
 def _staff_members(question: str, index: CatalogIndex) -> str:
@@ -166,12 +137,6 @@ def _staff_members(question: str, index: CatalogIndex) -> str:
 def _bare_years(question: str, index: CatalogIndex) -> str:
     """ "Before the year of 2010", where nothing is called a year."""
     return question if "year" in index.own else _THE_YEAR.sub(r"\g<bound> ", question)
-
-
-def _of_each(said: re.Match[str]) -> str:
-    """ "The number of films directed by each director": for each of them."""
-    is_said = base_form(said["agent"].lower()) in agents_of(said["done"].lower())
-    return f"for each {said['agent']}" if is_said else said[0]
 
 
 def _people(question: str, index: CatalogIndex) -> str:
@@ -238,7 +203,7 @@ def _who_did(question: str, index: CatalogIndex) -> str:
     if said is None:
         return question
     verb = said["verb"].lower()
-    agents = agents_of(_PARTICIPLES.get(verb, verb)) or agents_of(f"{verb.removesuffix('s')}ed")
+    agents = agents_of(_PARTICIPLES.get(verb, verb)) or agents_of(f"{base_form(verb)}ed")
     found = {
         (agent, entry.table)
         for agent in agents
@@ -248,7 +213,12 @@ def _who_did(question: str, index: CatalogIndex) -> str:
         and entry.table < len(index.catalog.tables)
         and index.column(entry.table, entry.column).kind is ColumnKind.TEXT
     }
-    return f"What is the {found.pop()[0]} of {said['whose']}" if len(found) == 1 else question
+    if len(found) == 1:
+        return f"What is the {found.pop()[0]} of {said['whose']}"
+    doers = {table for agent in agents for word in index.similar(agent) for table in index.called_by(word)}
+    # "Who teaches Optics", where those who teach are called instructors.
+    is_one = not found and len(doers) == 1
+    return f"Which {spoken_name(index.table(doers.pop()).name)} {verb} {said['whose']}" if is_one else question
 
 
 def _ages(question: str, index: CatalogIndex) -> str:
@@ -308,6 +278,42 @@ def _names_of_persons(question: str, index: CatalogIndex) -> str:
         if len(known) == 1:
             question = said.sub(lambda found, name=known[0]: name + ("s" if found[0].endswith("s") else ""), question)
     return question
+
+
+def _whole_names(question: str, index: CatalogIndex) -> str:
+    """The names of students are their first and last names, where these are two columns and nothing of theirs is called a name."""
+
+    def written(said: re.Match[str]) -> str:
+        before = question[: said.start()].lower().split()
+        if said.re is _NAME_OF and before and before[-1].isalpha() and before[-1] not in _LEADS_NAME:
+            # "The login names of the students".
+            return said[0]
+        tables = index.called_by(base_form((said.groupdict().get("rows") or said["whose"]).lower()))
+        halves = labels(index, tables[0]) if len(tables) == 1 else ()
+        if len(halves) != len(_NAMES_OF_PERSONS) or any(
+            ("name",) in index.entry_of_column(tables[0], number).names
+            for number in range(len(index.table(tables[0]).columns))
+        ):
+            return said[0]
+        called = " and ".join(spoken_name(index.column(half.table, half.column).name) for half in halves)
+        return f"{called} of {said['of']}" if said.groupdict().get("of") else f"{called} of {said['whose']}"
+
+    return _WHOSE_NAME.sub(written, _NAME_OF.sub(written, question))
+
+
+def _spends_most(question: str, index: CatalogIndex) -> str:
+    """ "Which team spends the most on salaries": the highest total of them, where a column holds just those."""
+
+    def written(said: re.Match[str]) -> str:
+        what = base_form(said["what"].lower())
+        is_figure = any(
+            entry.column is not None and (what,) in entry.names and index.holds_figures(entry.table, entry.column)
+            for entry in (index.entries[item] for item in index.own.get(what, ()))
+        )
+        how = "highest" if said["how"].lower() == "most" else "lowest"
+        return f"has the {how} total {said['what']}" if is_figure else said[0]
+
+    return _SPENDS_MOST.sub(written, question)
 
 
 def _numbers_of(question: str, index: CatalogIndex) -> str:
@@ -447,29 +453,6 @@ def _states(deed: str, index: CatalogIndex) -> set[tuple[str, str]]:
     }
 
 
-_PLAIN: Final = (
-    (_THE_RESULT, r"\g<verb>"),
-    (_FIGURES_LISTED, _figures_listed),
-    (_WHEN_MOST, r"Which \g<step> has the most \g<rows>"),
-    (_WHICH_HOUR, r"\g<which> hour of the day"),
-    (_DO_MOST, r"What is the most common \g<what> of \g<rows>"),
-    (_CALLED, r"What are the names of \g<which>\g<rows>\g<rest>"),
-    (_A_TO_Z, "in alphabetical order"),
-    (_BY_EACH, _of_each),
-    (_MONEY, "how much"),
-    (_MONEY_DONE, r"How much was \g<done>"),
-    (_GOING_ON, "ongoing"),
-    (_STILL, ""),
-    (_TREND, " "),
-    (_RIGHT_NOW, "currently"),
-    (_SERVING, "earliest"),
-    (_ONCE, r"\g<bound> 1 times"),
-    (_TWICE, r"\g<bound> 2 times"),
-    (_SO_OFTEN, _so_often),
-    (_OVER_TIME, "by month"),
-    (_TOTAL_DISTINCT, r"number of \g<each>"),
-)
-"""What other words say whatever the catalog has."""
 _BY_CATALOG: Final = (
     _numbered,
     _staff_members,
@@ -482,6 +465,8 @@ _BY_CATALOG: Final = (
     _stars,
     _average_numbers,
     _names_of_persons,
+    _whole_names,
+    _spends_most,
     _numbers_of,
     _rates,
     _without_prefix,

@@ -124,7 +124,8 @@ def judge(sketch: Sketch, form: Form, written: Written, best_score: float) -> Ju
         "ways_ambiguous": float(len(written.ways)),
         "behind_best": best_score - sketch.assignment.score,
         # What stands beside a number, so that people know it, is nothing that was asked for.
-        "targets": float(len(form.targets) - sketch.beside),
+        # A first and a last name are one name.
+        "targets": float(len(form.targets) - sketch.beside) if sketch.targets or form.group else 1.0,
         "targets_implied": float(not sketch.targets),
         "conditions": float(len(form.where)),
         "is_grouped": float(bool(form.group)),

@@ -5,9 +5,11 @@ Nothing here reads a condition by itself.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Final
 
 from querybus_translator.language.lexicon import ADJECTIVES, Concept, Op, lexicon
+from querybus_translator.language.stems import stem
 from querybus_translator.schema.labels import labels
 from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Form, Literal, Measure, Operator
 from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
@@ -132,8 +134,46 @@ def time_column(sketch: Sketch, place: int) -> ColumnRef | None:
     done = [column for column in (*sketch.done.values(), *_done_in_chinese(sketch)) if column in result]
     if done:
         return done[0]
+    elsewhere = _day_of_deed(sketch, place, result[0])
+    if elsewhere is not None:
+        return elsewhere
     sketch.doubts += 0.05 * (len(result) - 1)
     return result[0]
+
+
+def _day_of_deed(sketch: Sketch, place: int, column: ColumnRef) -> ColumnRef | None:
+    """ "Instructors who taught in 2024" were not hired then: the year of the rows that their deed made, where just one kind has any.
+
+    Such rows stand between two tables that are named, or refer to the only one.
+    """
+    words = [node.text.lower() for node in sketch.nodes]
+    own = {stem(word) for word in _beside_time(sketch, column)}
+    if sketch.chinese or not own or any(stem(word) in own for word in words):
+        return None
+    named = sketch.mentioned_tables()
+    if column.table in named and not any(word in lexicon().verbs for word in words[:place]):
+        return None
+    graph = sketch.index.graph
+    if len(named) > 1:
+        keys = [edge for one, other in pairwise(named) for edge in graph.path((one,), other) or ()]
+        rows = {table for edge in keys for table in (edge.source, edge.target)}
+    else:
+        rows = {edge.source for table in named for edge in graph.edges_of(table) if edge.target == table}
+    found = [
+        time
+        for table in sorted(rows - {column.table})
+        for time in sketch.time_columns(table)
+        if not _beside_time(sketch, time)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _beside_time(sketch: Sketch, column: ColumnRef) -> set[str]:
+    """Return the words of a day's name that say whose or what day it is: none of a `year`, nor of `order_date` in a table of orders."""
+    return set(sketch.words_of(column)) - sketch.index.table_words[column.table] - _TIME_WORDS
+
+
+_TIME_WORDS: Final = frozenset({"date", "year", "time", "day", "datetime", "timestamp", "on", "at", "of", "the"})
 
 
 def _done_in_chinese(sketch: Sketch) -> list[ColumnRef]:

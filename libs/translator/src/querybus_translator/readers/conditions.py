@@ -26,6 +26,7 @@ from querybus_translator.language.lexicon import ADJECTIVES, Op, lexicon
 from querybus_translator.language.time.periods import years_before
 from querybus_translator.readers.deeds import rows_of_deed
 from querybus_translator.readers.figures.amounts import amount_of_rows, is_of_money, money_compared, one_amount
+from querybus_translator.readers.figures.compared_rows import close_compared_rows, open_compared_rows
 from querybus_translator.readers.figures.payments import amount_of_verb, only_meant
 from querybus_translator.readers.figures.stocks import says_least, stock_beside
 from querybus_translator.readers.figures.units import column_of_unit, measures_otherwise, read_units
@@ -49,6 +50,7 @@ _AGGREGATED = {
 _PASSIVE = frozenset({"was", "were", "is", "are", "been", "being", "got"})
 _AGE_MAX = 120
 # "People over 40": without a column these bound an age, where there is one.
+_BOUNDS_OF_TIME = frozenset({"later", "after", "earlier", "before"})
 _PLAIN_BOUNDS = frozenset({"over", "under", "above", "below"})
 
 
@@ -60,6 +62,7 @@ def read_conditions(sketch: Sketch) -> None:
     read_ranges(sketch)
     read_patterns_behind(sketch)
     read_patterns(sketch)
+    others = open_compared_rows(sketch)
     for place in range(len(sketch.nodes)):
         if sketch.taken[place]:
             continue
@@ -76,6 +79,7 @@ def read_conditions(sketch: Sketch) -> None:
             read_period_alone(sketch, place)
         elif node.kind is NodeKind.NUMBER:
             read_bare_number(sketch, place)
+    close_compared_rows(sketch, others)
     read_units(sketch)
 
 
@@ -385,7 +389,9 @@ def _by_meaning(sketch: Sketch, place: int, figure: int, operator: Operator) -> 
     measured = column_of_unit(sketch, figure)
     if measured is not None:
         result = (measured, False)
-    elif node.op in {Op.AFTER, Op.BEFORE, Op.SINCE}:
+    elif node.op in {Op.AFTER, Op.BEFORE, Op.SINCE} or (
+        looks_like_year(number) and node.text.lower().split()[-1] in _BOUNDS_OF_TIME
+    ):
         column = time_column(sketch, place)
         result = None if column is None else (column, False)
     elif node.op not in ADJECTIVES and is_of_money(sketch, figure):

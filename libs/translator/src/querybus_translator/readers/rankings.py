@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.stems import base_form
 from querybus_translator.readers.deeds import rows_of_deed
@@ -22,6 +21,7 @@ from querybus_translator.readers.superlatives import (
     are_several,
     asks_which,
     concepts_of,
+    doer,
     ends_question,
     is_compared,
     is_direct,
@@ -39,6 +39,7 @@ from querybus_translator.readers.superlatives import (
     newest,
     ranks,
     says_when,
+    stands_apart,
     takes_time,
 )
 from querybus_translator.readers.time.durations import begin_and_end, lasting
@@ -171,7 +172,7 @@ def _common(sketch: Sketch, place: int) -> None:
     count, where = _take_count(sketch, place)
     following = sketch.after(where if where is not None and where > place else place)
     grouped: ColumnRef | int | None = sketch.column(following) if sketch.is_free(following) else None
-    if grouped is None and sketch.table(following) is not None and not _stands_apart(sketch, place, following):
+    if grouped is None and sketch.table(following) is not None and not stands_apart(sketch, place, following):
         grouped = sketch.table(following)
     used = following
     if grouped is None or (sketch.chinese and sketch.column(sketch.before(place)) is not None):
@@ -198,14 +199,6 @@ def _common(sketch: Sketch, place: int) -> None:
     )
 
 
-def _stands_apart(sketch: Sketch, place: int, following: int | None) -> bool:
-    """ "Most common across products": the products are where it is counted, not what is common."""
-    between = sketch.nodes[place + 1 : following]
-    return not sketch.chinese and any(
-        node.kind is NodeKind.STOP and node.text.lower() not in {"the", "a"} for node in between
-    )
-
-
 def _most(sketch: Sketch, place: int) -> None:
     count, where = _take_count(sketch, place)
     start = where if where is not None and where > place else place
@@ -229,11 +222,11 @@ def _most(sketch: Sketch, place: int) -> None:
         if sketch.pick(previous) is not None and sketch.is_free(previous):
             following = previous
     column, table = sketch.column(following), sketch.table(following)
-    doer = None if table is None else _doer(sketch, place, table)
-    if doer is not None:
+    does = None if table is None else doer(sketch, place, table)
+    if does is not None:
         sketch.take(place, following, sketch.before(place))
         by = Measure(aggregate=Aggregate.COUNT)
-        sketch.rankings.append(Ranking(place, by, descending, count, grouped=doer))
+        sketch.rankings.append(Ranking(place, by, descending, count, grouped=does))
         return
     if table is not None:
         sketch.take(place, following)
@@ -307,23 +300,6 @@ def _by_what_is_done(sketch: Sketch, place: int, descending: bool, count: int) -
 
 
 _TO_US = frozenset({"us", "me"})
-
-
-def _doer(sketch: Sketch, place: int, table: int) -> ColumnRef | None:
-    """ "Who wrote the most plays": the column of the plays that is called after the one who does it, their writer or author."""
-    asks = sketch.nodes[0]
-    verb = base_form(sketch.nodes[place - 1].text.lower()) if place else ""
-    if sketch.chinese or asks.op is not Op.SHOW or asks.text.lower() not in {"who", "who has", "who have"} or place > 3:
-        return None
-    agents = [verb + ending for ending in ("er", "or", "r")] + [verb.removesuffix("e") + "or"]
-    close = {word for agent in agents for word in sketch.index.similar(agent)}
-    columns = [
-        ColumnRef(table, number)
-        for number, column in enumerate(sketch.index.table(table).columns)
-        if column.kind is ColumnKind.TEXT
-        and any(name[-1] in close for name in sketch.index.entry_of_column(table, number).names)
-    ]
-    return columns[0] if len(columns) == 1 else None
 
 
 def _take_ops_between(sketch: Sketch, one: int, other: int | None, *ops: Op) -> None:
@@ -433,7 +409,10 @@ def _by_concept(
         count = _SEVERAL if not is_counted and are_several(sketch, place, following) else count
         ref, backwards = result
         previous = sketch.before(place, over=(Op.EQUAL,))
-        sketch.take(place, previous if sketch.is_free(previous) and sketch.column(previous) == ref else None)
+        # "The age of the youngest student" is asked for.
+        is_asked = any(node.text.lower() == "of" for node in sketch.nodes[previous or place : place])
+        is_said = sketch.is_free(previous) and sketch.column(previous) == ref and not is_asked
+        sketch.take(place, previous if is_said else None)
         sketch.doubts += 0.04 if not takes_time(sketch, place) or is_lasting(sketch, ref) else 1.0
         descending = descending is not backwards and not is_first(sketch, place, ref)
         sketch.rankings.append(Ranking(place, Measure(ref), descending, count))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from querybus.core.catalog import ColumnKind
 from querybus_translator.language.clauses import OPERATORS
 from querybus_translator.language.lexicon import ADJECTIVES, Concept, Op, lexicon
 from querybus_translator.language.stems import base_form
@@ -190,3 +191,28 @@ _BY_WHAT = frozenset({Op.COMMON, Op.RARE, Op.MOST, Op.FEWEST, Op.ADJECTIVE_MOST,
 def is_done(sketch: Sketch, place: int) -> bool:
     """Whether a verb stands right before a superlative: "earns the most"."""
     return place > 0 and not sketch.chinese and sketch.nodes[place - 1].text.lower() in lexicon().verbs
+
+
+def doer(sketch: Sketch, place: int, table: int) -> ColumnRef | None:
+    """ "Who wrote the most plays": the column of the plays that is called after the one who does it, their writer or author."""
+    asks = sketch.nodes[0]
+    verb = base_form(sketch.nodes[place - 1].text.lower()) if place else ""
+    if sketch.chinese or asks.op is not Op.SHOW or asks.text.lower() not in {"who", "who has", "who have"} or place > 3:
+        return None
+    agents = [verb + ending for ending in ("er", "or", "r")] + [verb.removesuffix("e") + "or"]
+    close = {word for agent in agents for word in sketch.index.similar(agent)}
+    columns = [
+        ColumnRef(table, number)
+        for number, column in enumerate(sketch.index.table(table).columns)
+        if column.kind is ColumnKind.TEXT
+        and any(name[-1] in close for name in sketch.index.entry_of_column(table, number).names)
+    ]
+    return columns[0] if len(columns) == 1 else None
+
+
+def stands_apart(sketch: Sketch, place: int, following: int | None) -> bool:
+    """ "Most common across products": the products are where it is counted, not what is common."""
+    between = sketch.nodes[place + 1 : following]
+    return not sketch.chinese and any(
+        node.kind is NodeKind.STOP and node.text.lower() not in {"the", "a"} for node in between
+    )

@@ -296,6 +296,10 @@ def read_bare_number(sketch: Sketch, place: int) -> None:
     between = {node.text.lower() for node in sketch.nodes[(left or 0) + 1 : place]}
     if between & {"of", "for", "in"} and right == place + 1 and sketch.is_numeric(sketch.column(right)):
         column = None
+    if column is not None and between & {"of", "for", "in", "during"} and looks_like_year(number):
+        # "In each semester of 2024" is no semester of that name.
+        is_named = str(number) in sketch.index.column(column.table, column.column).values
+        column = column if is_named or sketch.kind(column) is not ColumnKind.TEXT else None
     if column is not None and "the" not in between:
         operator = Operator.EQUAL
         negation = negation_before(sketch, place)

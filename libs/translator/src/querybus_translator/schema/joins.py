@@ -10,6 +10,7 @@ import heapq
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from querybus.core.catalog import Catalog, Table
 from querybus_translator.language.lexicon import lexicon
@@ -23,6 +24,8 @@ _INFERRED_COST = 1.3
 _SHARED_NAME_COST = 1.8
 PATH_COST_MAX = 6.0
 RIVAL_PATH_MAX = 3
+_SHARED_PARENT_COST = 1.1
+"""What two kinds of rows have in common by a third that both refer to says less than rows that bring the two together."""
 _PATHS_ALIKE = 0.06
 
 
@@ -76,21 +79,22 @@ class JoinGraph:
         if not 2 <= len(path) <= RIVAL_PATH_MAX:
             return ()
         own = frozenset(table for edge in path for table in (edge.source, edge.target)) - joined - {target}
-        most = sum(step.cost for step in path) + _PATHS_ALIKE
+        most = _cost(path) + _PATHS_ALIKE
         result: dict[frozenset[int], None] = {own: None}
-        ways: list[tuple[int, float, frozenset[int]]] = [(item, 0.0, frozenset()) for item in joined]
+        ways: list[tuple[int, float, frozenset[int], Edge | None]] = [(item, 0.0, frozenset(), None) for item in joined]
         for step in range(len(path)):
-            grown: list[tuple[int, float, frozenset[int]]] = []
-            for at, cost, between in ways:
+            grown: list[tuple[int, float, frozenset[int], Edge | None]] = []
+            for at, cost, between, last in ways:
                 for edge in self._edges.get(at, ()):
                     beyond = edge.target if edge.source == at else edge.source
-                    if beyond in joined or beyond in between or cost + edge.cost > most:
+                    so_far = cost + edge.cost + _turn(last, at, edge)
+                    if beyond in joined or beyond in between or so_far > most:
                         continue
                     if beyond == target:
                         if step == len(path) - 1:
                             result.setdefault(between)
                     elif beyond < self._tables:
-                        grown.append((beyond, cost + edge.cost, between | {beyond}))
+                        grown.append((beyond, so_far, between | {beyond}, edge))
             ways = grown
         return tuple(result) if len(result) > 1 else ()
 
@@ -126,19 +130,22 @@ class JoinGraph:
         ]
         heapq.heapify(queue)
         pushed = len(queue)
-        seen: set[int] = set()
+        # A table reached by its key and one reached by what refers to it go on at different costs.
+        seen: set[tuple[int, bool]] = set()
         while queue:
             cost, _, at, path = heapq.heappop(queue)
             if at == target:
                 return path
-            if at in seen or cost > PATH_COST_MAX:
+            last = path[-1] if path else None
+            came_by_key = last is not None and last.target == at
+            if (at, came_by_key) in seen or cost > PATH_COST_MAX:
                 continue
-            seen.add(at)
+            seen.add((at, came_by_key))
             for edge in self._edges.get(at, ()):
                 beyond = edge.target if edge.source == at else edge.source
-                if beyond not in seen:
+                if (beyond, edge.target == beyond) not in seen:
                     # The running number keeps equal costs in the order of the catalog.
-                    own = edge.cost - (0.2 if hints and hints & self._words[edge] else 0.0)
+                    own = edge.cost - (0.2 if hints and hints & self._words[edge] else 0.0) + _turn(last, at, edge)
                     heapq.heappush(queue, (cost + own, pushed, beyond, (*path, edge)))
                     pushed += 1
         return None
@@ -156,6 +163,16 @@ class JoinGraph:
                     costs[beyond] = cost + edge.cost
                     heapq.heappush(queue, (costs[beyond], beyond))
         return costs
+
+
+def _turn(last: Edge | None, at: int, edge: Edge) -> float:
+    """Return what it costs to go on from a table that was reached by a key along another key that refers to it."""
+    return _SHARED_PARENT_COST if last is not None and last.target == at == edge.target else 0.0
+
+
+def _cost(path: Sequence[Edge]) -> float:
+    turns = (_SHARED_PARENT_COST for one, other in pairwise(path) if one.target == other.target)
+    return sum(edge.cost for edge in path) + sum(turns)
 
 
 def _declared(catalog: Catalog) -> Iterable[Edge]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import FIGURES, Op, lexicon
+from querybus_translator.language.names import name_words
 from querybus_translator.language.time.words import unit_of
 from querybus_translator.language.tokens import Token, TokenKind
 from querybus_translator.language.units import unit_of_measure
@@ -84,6 +86,8 @@ def links_meant(
     if end - start > 2 and tokens[start].norm.endswith("ed") and tokens[start + 1].norm in {"a", "an"}:
         # "Opened a ticket" is done, and no name of a column.
         candidates = [link for link in candidates if link.column is None]
+    if end - start == 1 and (token.norm.endswith("ed") or token.norm in lexicon().verbs) and _asks_when(tokens, start):
+        candidates = [_named_by_deed(link, index) for link in candidates]
     candidates = _not_said_by_rule(candidates, tokens[start:end], index)
     candidates = _of_counts(candidates, tokens, start, end, index)
     is_led = start > 0 and (
@@ -113,6 +117,28 @@ def links_meant(
         things = {link.table for link in recalled([token.base], index, bounded=False) if link.column is None}
         candidates = [link for link in candidates if link.column is None or link.value or link.table not in things]
     return candidates
+
+
+def _asks_when(tokens: Sequence[Token], place: int) -> bool:
+    """Whether it is asked when something was done, or who did it first or last: "when was she hired", "hired most recently"."""
+    behind = tokens[place + 1].norm if place + 1 < len(tokens) else ""
+    return tokens[0].norm == "when" or behind in _IN_TIME or (behind == "most" and tokens[-1].norm != "most")
+
+
+_IN_TIME: Final = frozenset({"first", "last", "earliest", "latest", "recently"})
+
+
+def _named_by_deed(link: Candidate, index: CatalogIndex) -> Candidate:
+    """ "When was she hired": what is done is the whole name of the column that says when, but for the word for a time."""
+    if link.column is None or link.value is not None or link.with_table:
+        return link
+    words = name_words(index.column(link.table, link.column).name)
+    is_named = len(words) == 2 and words[-1] in _TIMES_NAMED
+    return replace(link, score=max(link.score, _DEED_SCORE)) if is_named else link
+
+
+_TIMES_NAMED: Final = frozenset({"date", "year", "time", "day", "on", "at"})
+_DEED_SCORE: Final = 0.9
 
 
 def _with_said_head(candidates: list[Candidate], head: Token, index: CatalogIndex) -> list[Candidate]:

@@ -44,7 +44,7 @@ def values_at(tokens: Sequence[Token], start: int, end: int, index: CatalogIndex
             # "Are available", "available flats": what is stored just so, of what is said to be so.
             result = [replace(item, score=_STATE_VALUE) for item in result]
         elif plain:
-            same = span[0].text if capital and key[0] not in {"i", "a"} else ""
+            same = span[0].text if capital and key[0] != "i" and not _is_article(tokens, start) else ""
             result = [replace(item, score=0.8) for item in result if item.value == same]
         elif not capital and not is_han(key[0]):
             result = [replace(item, score=closeness - _cost_of_lower_case(item, closeness, index)) for item in result]
@@ -52,6 +52,17 @@ def values_at(tokens: Sequence[Token], start: int, end: int, index: CatalogIndex
     said = {link.table: link.column for link in result}
     result += [link for link in _stored_otherwise(key, index) if said.get(link.table, link.column) == link.column]
     return result
+
+
+def _is_article(tokens: Sequence[Token], place: int) -> bool:
+    """Whether an "A" is one, in a heading for instance; behind another article, or where nothing follows, it is a letter."""
+    following = tokens[place + 1] if place + 1 < len(tokens) else None
+    if tokens[place].norm != "a" or following is None or following.kind is TokenKind.MARK:
+        return False
+    return tokens[place - 1].norm not in _LEADS_LETTER
+
+
+_LEADS_LETTER: Final = frozenset({"an", "grade", "class", "type", "category", "group", "level"})
 
 
 def _says_state(tokens: Sequence[Token], place: int, index: CatalogIndex, values: Sequence[Candidate]) -> bool:

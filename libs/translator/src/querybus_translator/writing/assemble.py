@@ -6,7 +6,6 @@ alternatives, things that hold at the same time, and the rest together.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -48,7 +47,15 @@ from querybus_translator.writing.form import (
     condition_tables,
 )
 from querybus_translator.writing.group_order import asked_which, by_figure, order_of_groups, wants_lines, without_empty
-from querybus_translator.writing.ranked import as_done, doubts_of_ranking, of_parent, ranked_by, with_ties
+from querybus_translator.writing.ranked import (
+    as_done,
+    count_themselves,
+    doubts_of_ranking,
+    doubts_of_several,
+    of_parent,
+    ranked_by,
+    with_ties,
+)
 from querybus_translator.writing.roles_played import read_roles_played
 from querybus_translator.writing.semijoins import are_rows_themselves, of_their_groups, semi_joined
 from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
@@ -171,8 +178,8 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
             group += [ref for ref in refs if ref not in group]
             if not plain:
                 shown += names
-    sketch.doubts += 0.3 if len(sketch.rankings) > 1 else 0.0
-    sketch.doubts += 1.0 if not targets and not group and _count_themselves(having, anchor, tables) else 0.0
+    sketch.doubts += doubts_of_several(sketch.rankings)
+    sketch.doubts += 1.0 if not targets and not group and count_themselves(having, anchor, tables) else 0.0
     named = [_named(sketch, place, target) for place, target in zip(places, targets, strict=True)]
     targets = _without_echoes(sketch, named)
     plain = [target for target in targets if target.aggregate is None]
@@ -207,11 +214,6 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
     )
     form = _combined(sketch, of_their_groups(without_empty(form, sketch.index), sketch.index))
     return form if form.combined is not None else semi_joined(form, sketch.index)
-
-
-def _count_themselves(having: Sequence[Comparison], anchor: int, tables: Sequence[int]) -> bool:
-    """ "Who travelled more than twice", where each of them is one row: what is counted is not said."""
-    return len(tables) == 1 and any(item.left.aggregate is not None and item.left.home == anchor for item in having)
 
 
 def _parted(

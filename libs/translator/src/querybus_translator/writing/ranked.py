@@ -21,6 +21,13 @@ from querybus_translator.writing.form import (
 from querybus_translator.writing.sketch import Ranking, Sketch
 
 
+def doubts_of_several(rankings: Sequence[Ranking]) -> float:
+    """ "The oldest and the youngest": only one of several superlatives orders the rows, least of all where they are opposites."""
+    if len(rankings) < 2:
+        return 0.0
+    return 0.3 if len({ranking.descending for ranking in rankings}) == 1 else 0.6
+
+
 def doubts_of_ranking(
     sketch: Sketch,
     anchor: int,
@@ -134,3 +141,8 @@ def _summed(sketch: Sketch, anchor: int, by: Measure | None, ranking: Ranking) -
         # Each of several once, by the best that it has.
         return Measure(by.column, Aggregate.MAXIMUM if ranking.descending else Aggregate.MINIMUM)
     return by
+
+
+def count_themselves(having: Sequence[Comparison], anchor: int, tables: Sequence[int]) -> bool:
+    """ "Who travelled more than twice", where each of them is one row: what is counted is not said."""
+    return len(tables) == 1 and any(item.left.aggregate is not None and item.left.home == anchor for item in having)

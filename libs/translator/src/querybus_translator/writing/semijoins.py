@@ -106,7 +106,10 @@ def are_rows_themselves(form: Form, index: CatalogIndex, values: Sequence[Compar
     if len(homes) != 1 or homes != tables or len(columns) != 1:
         return False
     (home,) = tables
-    counted = all(target.aggregate is Aggregate.COUNT and target.column is None for target in form.targets)
+    counted = all(
+        target.aggregate is Aggregate.SUM or (target.aggregate is Aggregate.COUNT and target.column is None)
+        for target in form.targets
+    )
     own = {*labels(index, home, chinese=False), *labels(index, home, chinese=True), *key_columns(index, home)}
     return counted or all(target.aggregate is None and target.column in own for target in form.targets)
 

@@ -1,0 +1,163 @@
+"""Wordings that other words say whatever the catalog has: "twice" is 2 times, "a higher price than" is a price higher than.
+
+Each puts a form that can be read in the place of one that cannot; none looks at the catalog.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from querybus_translator.language.stems import base_form
+from querybus_translator.schema.other_names import agents_of
+
+_EXTREME: Final = re.compile(
+    r"\b(?:maximum|highest|largest|greatest|biggest|most|minimum|lowest|smallest|least|fewest)\b", re.IGNORECASE
+)
+_FIGURE: Final = rf"(?:the )?(?:{_EXTREME.pattern}|average|mean|total)"
+_LARGE: Final = frozenset({"maximum", "highest", "largest", "greatest", "biggest", "most"})
+_THE_RESULT: Final = re.compile(
+    r"\b(?P<verb>sort|order|rank|arrange|sorted|ordered)(?: (?:the|these|your) (?:results?|answers?|output|lists?|rows?)| them)?(?= (?:by|in|from|on|alphabetically)\b)",
+    re.IGNORECASE,
+)
+_FIGURES_LISTED: Final = re.compile(
+    r"^(?P<ask>(?:please )?(?:what (?:is|are|was|were)|show(?: me)?|find|list|give(?: me)?|return|tell me|report)) "
+    rf"(?P<figures>{_FIGURE}(?:(?:, and|,| and) {_FIGURE})+)(?: number of)?(?= )",
+    re.IGNORECASE,
+)
+_WHEN_MOST: Final = re.compile(
+    r"^(?:at|on|in|during) (?:which|what) (?P<step>hour|weekday|day of the week|day|month|quarter|year) (?:of the day )?(?:do|did|are|were|have) most (?:of the )?"
+    r"(?P<rows>[A-Za-z]+)(?: (?:start|begin|end|happen|occur|made|placed|booked|taken|took place|take place|started|happened|been made))?\s*\??$",
+    re.IGNORECASE,
+)
+_WHICH_HOUR: Final = re.compile(r"\b(?P<which>which|what) hour(?= (?:has|had|have|is|was)\b)", re.IGNORECASE)
+_DO_MOST: Final = re.compile(
+    r"^(?:which|what) (?P<what>[A-Za-z ]+?) do most (?:of the )?(?P<rows>[A-Za-z ]+?) (?:have|use|choose|prefer|belong to|come from|live in|work in|work for|pay with|pay by)\s*\??$",
+    re.IGNORECASE,
+)
+_CALLED: Final = re.compile(
+    r"^How (?:is|are) (?P<which>the |all |all the )?(?P<rows>[A-Za-z ]+?) called(?P<rest> (?:that|who|which|with|in|from) .*|\?|$)",
+    re.IGNORECASE | re.DOTALL,
+)
+_A_TO_Z: Final = re.compile(r"\bfrom A to Z\b")
+_BY_EACH: Final = re.compile(r"\b(?P<done>[a-z]+) by (?:each|every) (?P<agent>[a-z]+)\b", re.IGNORECASE)
+_MONEY: Final = re.compile(r"\bhow much money\b", re.IGNORECASE)
+_MONEY_DONE: Final = re.compile(
+    r"^\s*(?:the |total )?(?:money|funds) (?P<done>raised|donated|given|paid|spent|owed)\b", re.IGNORECASE
+)
+_GOING_ON: Final = re.compile(
+    r"\bstill (?:running|going on|going|under way|underway|in progress)\b|\b(?:under way|underway)\b", re.IGNORECASE
+)
+_STILL: Final = re.compile(r"\bstill (?=[a-z])", re.IGNORECASE)
+_TREND: Final = re.compile(r"(?<=[a-z]) (?:trend|development) (?=(?:by|per|over|for|in|this|last) )", re.IGNORECASE)
+_RIGHT_NOW: Final = re.compile(r"\b(?:right now|at the moment|at present)\b", re.IGNORECASE)
+_SERVING: Final = re.compile(r"\blongest[- ](?:serving|standing|tenured)\b", re.IGNORECASE)
+_ONCE: Final = re.compile(r"\b(?P<bound>more than|at least|less than|exactly|only) once\b", re.IGNORECASE)
+_TWICE: Final = re.compile(r"\b(?P<bound>more than|at least|less than|exactly|only) twice\b", re.IGNORECASE)
+_SO_OFTEN: Final = re.compile(
+    r"\b(?P<done>(?!than\b|least\b|most\b|exactly\b|only\b)[a-z]+(?:ed|ught|id|ent|ade|ook|ame)) (?P<often>once|twice|(?:two|three|four|five|[1-9]\d?) times)\b",
+    re.IGNORECASE,
+)
+_OVER_TIME: Final = re.compile(r"\b(?:over|across) time\b", re.IGNORECASE)
+_TOTAL_DISTINCT: Final = re.compile(r"\btotal number of (?P<each>distinct|different|unique)\b", re.IGNORECASE)
+_COMPARED_BEFORE: Final = re.compile(
+    r"\b(?:an? )?(?P<how>higher|lower|larger|bigger|greater|smaller|better|worse|shorter|longer) "
+    r"(?P<what>(?!than\b|or\b|and\b|number\b)[a-z]+(?: (?!than\b|or\b|and\b|of\b|in\b|for\b|with\b)[a-z]+){0,2}) than\b",
+    re.IGNORECASE,
+)
+_NOT_HAVE: Final = re.compile(r"\b(?:do|does|did)(?: not|n't|n’t) have (?:an?|any) ", re.IGNORECASE)
+_EITHER: Final = re.compile(r"\beither (?P<one>\d[\d.,]*) or (?P<other>\d)", re.IGNORECASE)
+_OF_AGE: Final = re.compile(r"\b(?P<number>\d{1,3}) years of age\b", re.IGNORECASE)
+_MAKE_MONEY: Final = re.compile(
+    r"\b(?:make|makes|making) (?=(?:over|above|under|below|more than|less than|at least|at most|between) [$€£]?\d[\d,.]{3,})",
+    re.IGNORECASE,
+)
+_OUTSIDE: Final = re.compile(
+    r"\b(?P<is>are|is|was|were|born|live|lives|living|located|based|headquartered|registered) outside (?:of )?(?=the\b|[A-Z\"'])"
+)
+_THEN_BY: Final = re.compile(
+    r"(?<= by )(?P<first>[^.?!]*?),? (?:and )?(?:then|after that|lastly|finally) (?:finally )?(?:by |on )?(?=[a-z])",
+    re.IGNORECASE,
+)
+_LISTED: Final = re.compile(
+    r"^(?:please )?(?:what|which|who|list|show|give|find|return|tell)\b.*(?:\band\b|, )", re.IGNORECASE
+)
+_EACH_BEHIND: Final = (
+    (
+        re.compile(
+            r"\bhow many (?P<what>(?!years\b|hours\b|days\b|minutes\b|times\b)[a-z ]+?) (?:does|do|did|has|have|is|are|was|were) (?:there )?(?:[a-z]+ )?"
+            r"(?:(?:for|in|at|of|to|from|by|on|with) )?each(?: of them| one)?(?: [a-z]+)?(?= *[?.]?$)",
+            re.IGNORECASE,
+        ),
+        r"the number of \g<what>",
+    ),
+    (
+        re.compile(
+            r"(?P<what>\b(?:number|average|total|sum|maximum|minimum|count)\b (?:of )?(?!of\b|for\b)[a-z][^.?!]*?)(?: [a-z]+(?:ing|ed))? "
+            r"(?:for|in|at|of|to|from|by|on|with) (?:each(?: of them| one)?|them)(?= *[?.]?$)",
+            re.IGNORECASE,
+        ),
+        r"\g<what>",
+    ),
+)
+
+
+def in_plain_forms(question: str) -> str:
+    """Return an English question with the forms that are read in the place of others that say the same."""
+    for pattern, plain in _PLAIN:
+        question = pattern.sub(plain, question)
+    if _LISTED.match(question):
+        # "What are the cities and how many students come from each?": what is listed is what each is.
+        for pattern, plain in _EACH_BEHIND:
+            question = pattern.sub(plain, question)
+    return question
+
+
+def _figures_listed(said: re.Match[str]) -> str:
+    """ "What is the lowest and highest price": the two figures, and no row that bears them."""
+    figures = _EXTREME.sub(lambda one: "maximum" if one[0].lower() in _LARGE else "minimum", said["figures"])
+    return f"{said['ask']} {figures}"
+
+
+def _of_each(said: re.Match[str]) -> str:
+    """ "The number of films directed by each director": for each of them."""
+    is_said = base_form(said["agent"].lower()) in agents_of(said["done"].lower())
+    return f"for each {said['agent']}" if is_said else said[0]
+
+
+def _so_often(said: re.Match[str]) -> str:
+    """ "Guests who booked twice": exactly so often."""
+    often = {"once": "1 times", "twice": "2 times"}.get(said["often"].lower(), said["often"])
+    return f"{said['done']} exactly {often}"
+
+
+_PLAIN: Final = (
+    (_THE_RESULT, r"\g<verb>"),
+    (_FIGURES_LISTED, _figures_listed),
+    (_WHEN_MOST, r"Which \g<step> has the most \g<rows>"),
+    (_WHICH_HOUR, r"\g<which> hour of the day"),
+    (_DO_MOST, r"What is the most common \g<what> of \g<rows>"),
+    (_CALLED, r"What are the names of \g<which>\g<rows>\g<rest>"),
+    (_A_TO_Z, "in alphabetical order"),
+    (_BY_EACH, _of_each),
+    (_MONEY, "how much"),
+    (_MONEY_DONE, r"How much was \g<done>"),
+    (_GOING_ON, "ongoing"),
+    (_STILL, ""),
+    (_TREND, " "),
+    (_RIGHT_NOW, "currently"),
+    (_SERVING, "earliest"),
+    (_ONCE, r"\g<bound> 1 times"),
+    (_TWICE, r"\g<bound> 2 times"),
+    (_SO_OFTEN, _so_often),
+    (_OVER_TIME, "by month"),
+    (_TOTAL_DISTINCT, r"number of \g<each>"),
+    (_COMPARED_BEFORE, r"\g<what> \g<how> than"),
+    (_MAKE_MONEY, "earn "),
+    (_OUTSIDE, r"\g<is> not in "),
+    (_THEN_BY, r"\g<first> and "),
+    (_NOT_HAVE, "have no "),
+    (_EITHER, r"\g<one> or \g<other>"),
+    (_OF_AGE, r"\g<number> years old"),
+)
+"""What other words say whatever the catalog has."""
