@@ -26,7 +26,7 @@ from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.sentence import sentence
 from querybus_translator.readers.reading import Reading, read
 from querybus_translator.resolve import Assignment
-from querybus_translator.rewording import reworded
+from querybus_translator.rewording.reworded import reworded
 from querybus_translator.schema.index import CatalogIndex, index_of
 from querybus_translator.schema.nodes import read_nodes
 from querybus_translator.schema.phrases import Node, NodeKind

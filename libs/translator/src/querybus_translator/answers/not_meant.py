@@ -54,6 +54,15 @@ def _joins_strangers(whole: Whole) -> bool:
     return whole.written.hubs > 0
 
 
+def _shares_with_nobody(whole: Whole) -> bool:
+    """Whether "the same city" was passed over: with whom it is shared is not said, or was not read."""
+    is_said = any(node.text.lower() == "same" for node in whole.sketch.nodes)
+    return is_said and not any(
+        isinstance(condition, Membership) and [target.column for target in condition.form.targets] == [condition.left]
+        for condition in (*whole.form.where, *(placed.condition for placed in whole.sketch.conditions))
+    )
+
+
 def _ranks_one(whole: Whole) -> bool:
     """Whether several of one row are asked for: "the top five" of one sum over all."""
     return (
@@ -382,6 +391,7 @@ NOT_MEANT: Final[tuple[Rule, ...]] = (
     sums_each_once,
     _contradicts,
     _joins_strangers,
+    _shares_with_nobody,
     _ranks_one,
     counts_itself,
     _echoes,

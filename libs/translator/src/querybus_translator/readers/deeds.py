@@ -6,9 +6,45 @@ from querybus_translator.language.clauses import DAY_SIGNS
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.stems import stem
 from querybus_translator.schema.labels import key_columns, labels
+from querybus_translator.schema.other_names import doers_of
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Form, Measure, Operator, columns_of
 from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
+
+
+def read_verbs_of_doers(sketch: Sketch) -> None:
+    """ "Players who play as goalkeeper", "the mountains that climbers climb": the verb says again what they are called."""
+    if sketch.chinese:
+        return
+    entries = (
+        sketch.index.entries_of_table(pick.table)
+        if pick.column is None
+        else sketch.index.entry_of_column(pick.table, pick.column)
+        for pick in sketch.assignment.picks.values()
+        if pick.value is None
+    )
+    called = {word for entry in entries for name in entry.names for word in name[-1:]}
+    for place, node in enumerate(sketch.nodes):
+        word = node.text.lower()
+        # A link that is not meant here is as good as none.
+        is_unlinked = node.kind is NodeKind.LINK and sketch.pick(place) is None and " " not in word
+        is_unlinked = is_unlinked and all(link.value is None for link in node.candidates)
+        is_said_again = not called.isdisjoint(doers_of(word)) and not any(
+            link.score > _SAID_MIN for link in node.candidates
+        )
+        if ((node.kind is NodeKind.WORD or is_unlinked) and is_said_again) or (
+            is_unlinked and word in lexicon().verbs and _brings_together(sketch, place)
+        ):
+            sketch.take(place)
+
+
+def _brings_together(sketch: Sketch, place: int) -> bool:
+    """ "Architects who built three bridges": a verb between two kinds of rows says no more than that they belong together."""
+    before = (sketch.table(other) for other in range(place - 1, max(-1, place - _NEAR), -1))
+    behind = (sketch.table(other) for other in range(place + 1, min(len(sketch.nodes), place + _NEAR + 1)))
+    subject = next((table for table in before if table is not None), None)
+    thing = next((table for table in behind if table is not None), None)
+    return subject is not None and thing is not None and bool(sketch.index.graph.between(subject, thing))
 
 
 def is_denied_deed(sketch: Sketch, place: int) -> bool:

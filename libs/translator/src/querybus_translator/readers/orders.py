@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from querybus_translator.language.lexicon import Op
+from querybus_translator.readers.figures.amounts import has_few_values
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, Measure, Ordering
 from querybus_translator.writing.sketch import TEMPORAL, Sketch
@@ -29,6 +30,7 @@ MAKES_FIGURE = frozenset({
 def read_orders(sketch: Sketch) -> None:
     """Read what sorts the rows."""
     _listed_by(sketch)
+    _rows_by_figure(sketch)
     places = [place for place in sketch.free_places(*_SORTING) if not _is_verb(sketch, place)]
     if places:
         _read_order(sketch, places)
@@ -103,6 +105,28 @@ def _listed_by(sketch: Sketch) -> None:
         if column is not None and sketch.is_free(named) and sketch.op(sketch.after(named)) is Op.SHOW:
             sketch.take(place, named)
             sketch.orderings = [Ordering(Measure(column), descending=False)]
+            return
+
+
+def _rows_by_figure(sketch: Sketch) -> None:
+    """ "Show employees by salary, highest first": rows in the order of a figure or a day of theirs, which is not asked for alone."""
+    if sketch.chinese or any(node.op in MAKES_FIGURE - {Op.HIGHEST, Op.LOWEST} for node in sketch.nodes):
+        return
+    for place in sketch.free_places(Op.BY):
+        listed, named = sketch.before(place), sketch.after(place)
+        table, column = sketch.table(listed), sketch.column(named)
+        if table is None or column is None or column.table != table or listed != place - 1 or not sketch.is_free(named):
+            continue
+        opens = all(node.kind is NodeKind.STOP or node.op is Op.SHOW for node in sketch.nodes[:listed])
+        sorts = bool(sketch.orderings) or any(node.op in _SORTING for node in sketch.nodes)
+        is_kind = has_few_values(sketch, column) and not sorts
+        is_figure = sketch.is_numeric(column) and not sketch.is_key(column) and not is_kind
+        behind = sketch.after(named)
+        ends = behind is None or sketch.op(behind) in _SORTING
+        if opens and sketch.op(0) is Op.SHOW and ends and (is_figure or sketch.kind(column) in TEMPORAL):
+            sketch.take(place, named)
+            descending = any(node.op is Op.DESCENDING for node in sketch.nodes)
+            sketch.orderings = sketch.orderings or [Ordering(Measure(column), descending)]
             return
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from querybus_translator.language.lexicon import Op, lexicon
+from querybus_translator.language.lexicon import Op
 from querybus_translator.language.stems import base_form
 from querybus_translator.readers.deeds import rows_of_deed
 from querybus_translator.readers.figures.amounts import amount_of_rows, asks_money, one_amount, rating_of_rows
@@ -20,8 +20,10 @@ from querybus_translator.readers.superlatives import (
     SIZES,
     are_several,
     asks_which,
+    behind_others,
     concepts_of,
     doer,
+    doubts_of_several,
     ends_question,
     is_compared,
     is_direct,
@@ -37,6 +39,7 @@ from querybus_translator.readers.superlatives import (
     lasts,
     names_rows,
     newest,
+    ordinal_before,
     ranks,
     says_when,
     stands_apart,
@@ -68,6 +71,7 @@ def read_rankings(sketch: Sketch) -> None:
     for place in sketch.free_places(*_SUPERLATIVES):
         if sketch.taken[place] or is_compared(sketch, place) or is_said_again(sketch, place):
             continue
+        nth, before = ordinal_before(sketch, place), len(sketch.rankings)
         op = sketch.op(place)
         if op in {Op.COMMON, Op.RARE}:
             _common(sketch, place)
@@ -75,10 +79,13 @@ def read_rankings(sketch: Sketch) -> None:
             _most(sketch, place)
         else:
             _highest(sketch, place)
+        if nth > 1:
+            behind_others(sketch, before, nth)
     for place in sketch.free_places(Op.MAXIMUM, Op.MINIMUM):
         if not sketch.asked[place] and not is_compared(sketch, place):
             _highest(sketch, place)
     _number_of_rows(sketch)
+    sketch.doubts += doubts_of_several(sketch.rankings)
 
 
 def _rated(sketch: Sketch) -> None:
@@ -146,10 +153,6 @@ def _count_near(sketch: Sketch, place: int) -> tuple[int, int | None]:
                 earlier = sketch.op(sketch.before(other))
                 if earlier in {Op.AT_LEAST, Op.GREATER, Op.LESS, Op.AT_MOST, Op.EQUAL}:
                     continue
-            is_ordinal = other is not None and sketch.nodes[other].text.lower() in lexicon().ordinals
-            if is_ordinal and number > 1:
-                # "The second highest" is one row and not two, and cannot be said of groups that tie.
-                sketch.doubts += 1.0
             return number, other
     return 1, None
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from querybus.core.catalog import ColumnKind
@@ -11,7 +13,7 @@ from querybus_translator.language.stems import base_form
 from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import ColumnRef
-from querybus_translator.writing.sketch import TEMPORAL, Sketch
+from querybus_translator.writing.sketch import TEMPORAL, Ranking, Sketch
 
 LASTING: Final = frozenset({"take", "takes", "took", "taken", "last", "lasts", "lasted"})
 """Verbs that ask how long, and never how far."""
@@ -100,6 +102,9 @@ def is_direct(sketch: Sketch, place: int) -> bool:
     if sketch.chinese and any(node.text in _HOW_MUCH for node in sketch.nodes[place:]):
         return True
     other = sketch.before(place)
+    if other is not None and sketch.nodes[other].text.lower() in lexicon().ordinals:
+        # "What is the second highest price".
+        other = sketch.before(other)
     if other is None:
         return place == 0 or all(node.kind is NodeKind.STOP for node in sketch.nodes[:place])
     figures = {Op.AVERAGE, Op.MAXIMUM, Op.MINIMUM, Op.SUM}
@@ -216,3 +221,34 @@ def stands_apart(sketch: Sketch, place: int, following: int | None) -> bool:
     return not sketch.chinese and any(
         node.kind is NodeKind.STOP and node.text.lower() not in {"the", "a"} for node in between
     )
+
+
+_NTH_MAX: Final = 5
+
+
+def ordinal_before(sketch: Sketch, place: int) -> int:
+    """Take the word before "the second highest", and return its number; 1 where there is none."""
+    other = sketch.before(place)
+    number = sketch.number(other)
+    is_ordinal = other is not None and sketch.nodes[other].text.lower() in lexicon().ordinals
+    if not is_ordinal or not isinstance(number, int) or not 1 < number <= _NTH_MAX or not sketch.is_free(other):
+        return 1
+    sketch.take(other)
+    return number
+
+
+def behind_others(sketch: Sketch, first: int, nth: int) -> None:
+    """Note that what was ranked is not the first of its kind; the figure itself is asked for where nothing else is."""
+    for number, ranking in enumerate(sketch.rankings[first:], first):
+        if ranking.direct and ranking.by is not None:
+            sketch.targets.append((ranking.place, ranking.by))
+        sketch.rankings[number] = replace(ranking, nth=nth, direct=False)
+    # What is not one row, and groups that tie, have no second.
+    sketch.doubts += 0.0 if len(sketch.rankings) > first else 1.0
+
+
+def doubts_of_several(rankings: Sequence[Ranking]) -> float:
+    """ "The oldest and the youngest": only one of several superlatives orders the rows, least of all where they are opposites."""
+    if len(rankings) < 2:
+        return 0.0
+    return 0.3 if len({ranking.descending for ranking in rankings}) == 1 else 0.6

@@ -24,7 +24,7 @@ from querybus_translator.language.time.periods import whole_year
 from querybus_translator.readers.time.periods import within
 from querybus_translator.schema.labels import key_columns, whole_name
 from querybus_translator.schema.phrases import NodeKind
-from querybus_translator.writing.form import ColumnRef, Comparison, Literal, Measure, Operator
+from querybus_translator.writing.form import AnyOf, ColumnRef, Comparison, Literal, Measure, Operator
 from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
 
 
@@ -199,6 +199,12 @@ def read_text(sketch: Sketch, place: int) -> None:
             sketch.take(other)
     sketch.doubts += 0.05
     halves = _halves(sketch, column, node.text) if operator is Operator.EQUAL and left is None else ()
+    either = whole_name(sketch.index, column) if left is None and " " not in node.text.strip() else ()
+    if either and operator is Operator.EQUAL:
+        # "Students named Smith": nobody says which of the names it is.
+        names = tuple(Comparison(Measure(half), operator, Literal(node.text)) for half in either)
+        sketch.conditions.append(Placed(place, AnyOf(names)))
+        return
     for part, text in halves or ((column, node.text),):
         sketch.conditions.append(Placed(place, Comparison(Measure(part), operator, Literal(text))))
 

@@ -67,7 +67,9 @@ class StoredValue:
 
 
 _WHETHER: Final = "是否"
-_STAFF: Final = frozenset({"staff", "employee", "worker", "personnel", "crew"})
+_STAFF: Final = frozenset(
+    {"staff", "employee", "worker", "personnel", "crew", "instructor", "teacher", "lecturer", "nurse"}
+)
 _NAMES_OF_PEOPLE: Final = frozenset(
     {("full", "name"), ("first", "name"), ("last", "name"), ("fname",), ("lname",), ("surname",)}
 )

@@ -88,6 +88,7 @@ def links_meant(
         candidates = [link for link in candidates if link.column is None]
     if end - start == 1 and (token.norm.endswith("ed") or token.norm in lexicon().verbs) and _asks_when(tokens, start):
         candidates = [_named_by_deed(link, index) for link in candidates]
+    candidates = _kinds_first(candidates)
     candidates = _not_said_by_rule(candidates, tokens[start:end], index)
     candidates = _of_counts(candidates, tokens, start, end, index)
     is_led = start > 0 and (
@@ -119,10 +120,24 @@ def links_meant(
     return candidates
 
 
+def _kinds_first(candidates: list[Candidate]) -> list[Candidate]:
+    """ "Professors" are those of a table of instructors who are stored as such, and not all of them, whom the word resembles."""
+    alike = {link.table for link in candidates if link.column is None and _ALIKE_MIN <= link.score < _ALIKE_MAX}
+    return [
+        replace(link, score=max(link.score, _KIND_SCORE)) if link.value is not None and link.table in alike else link
+        for link in candidates
+    ]
+
+
+_ALIKE_MIN, _ALIKE_MAX = 0.8, 0.85
+"""So close is a word of the thesaurus, and no other form of the same word."""
+_KIND_SCORE: Final = 0.95
+
+
 def _asks_when(tokens: Sequence[Token], place: int) -> bool:
     """Whether it is asked when something was done, or who did it first or last: "when was she hired", "hired most recently"."""
-    behind = tokens[place + 1].norm if place + 1 < len(tokens) else ""
-    return tokens[0].norm == "when" or behind in _IN_TIME or (behind == "most" and tokens[-1].norm != "most")
+    behind = [token.norm for token in tokens[place + 1 : place + 3]]
+    return tokens[0].norm == "when" or bool(behind and behind[behind[0] == "most" and len(behind) > 1] in _IN_TIME)
 
 
 _IN_TIME: Final = frozenset({"first", "last", "earliest", "latest", "recently"})

@@ -90,9 +90,28 @@ def _with_names(nodes: Sequence[Node], index: CatalogIndex) -> Iterator[Node]:
         if 2 <= end - place <= _NAME_WORDS_MAX and _is_name(nodes, place, end, index):
             yield Node(NodeKind.TEXT, " ".join(node.text for node in nodes[place:end]))
             place = end
+        elif end > place and _is_called(nodes, place, index):
+            yield Node(NodeKind.TEXT, " ".join(node.text for node in nodes[place:end]), quoted=True)
+            place = end
         else:
             yield nodes[place]
             place += 1
+
+
+def _is_called(nodes: Sequence[Node], place: int, index: CatalogIndex) -> bool:
+    """Whether an unknown word in capitals is what something is called: "students named Smith", "whose first name is Mia"."""
+    before = nodes[place - 1] if place else None
+    if before is None or before.op is Op.NAMED:
+        return before is not None
+    if before.kind is NodeKind.STOP and before.text.lower() in _COPULAS and place > 1:
+        before = nodes[place - 2]
+    named = [link for link in before.candidates if link.value is None and link.score >= _SHARED_SCORE_MIN]
+    return bool(named) and all(
+        link.column is not None and index.column(link.table, link.column).person_name for link in named
+    )
+
+
+_COPULAS: Final = frozenset({"is", "was", "are"})
 
 
 def _is_name(nodes: Sequence[Node], place: int, end: int, index: CatalogIndex) -> bool:

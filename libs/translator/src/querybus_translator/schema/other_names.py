@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
-from querybus.core.catalog import Catalog
+from querybus.core.catalog import Catalog, Table
 from querybus.text.readable_name import halves
 from querybus.text.vocabulary import is_word
 from querybus_translator.language.lexicon import lexicon
@@ -39,6 +39,21 @@ def agents_of(participle: str) -> tuple[str, ...]:
         return _AGENTS[participle]
     root = participle.removesuffix("ed")
     return (f"{root}er", f"{root}or", f"{root}r") if root != participle else ()
+
+
+def doers_of(verb: str) -> frozenset[str]:
+    """Return what those may be called who do what a verb says, in whatever form it stands.
+
+    >>> sorted(doers_of("advises") & {"advisor", "adviser"}), "driver" in doers_of("driving"), "player" in doers_of("play")
+    (['adviser', 'advisor'], True, True)
+    """
+    roots = {verb, *(verb.removesuffix(ending) for ending in ("s", "es", "ed", "d", "ing"))}
+    roots |= {f"{root}e" for root in roots} | {root[:-1] for root in roots if root[-2:-1] == root[-1:]}
+    regular = {root.removesuffix("e") + ending for root in roots for ending in ("er", "or") if len(root) >= _ROOT_MIN}
+    return frozenset({*regular, *agents_of(verb)})
+
+
+_ROOT_MIN: Final = 3
 
 
 def other_names(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
@@ -81,6 +96,21 @@ def _parted(word: str) -> tuple[str, ...]:
 _GLUED_LENGTH_MIN: Final = 6
 
 
+def _values(table: Table) -> Iterator[str]:
+    for column in table.columns:
+        yield from column.values
+
+
+def _without_key(words: tuple[str, ...]) -> tuple[str, ...]:
+    while words and words[-1] in lexicon().key_words:
+        words = words[:-1]
+    return words
+
+
+_DOER_ENDINGS: Final = ("er", "or", "ar", "ist", "ant", "ee", "man", "ian")
+_ROOT_LENGTH: Final = 4
+
+
 def names_from_keys(catalog: Catalog) -> dict[str, tuple[tuple[str, ...], ...]]:
     """Return what others call the rows of a table by the one key that refers to it, by its lower-case name: a host city is a city.
 
@@ -91,11 +121,22 @@ def names_from_keys(catalog: Catalog) -> dict[str, tuple[tuple[str, ...], ...]]:
         for key in other.foreign_keys:
             if len(key.columns) == 1 and key.referred_table.lower() != other.name.lower():
                 keys[key.referred_table.lower(), number].append(key.columns[0])
+    taken = {name_words(table.name) for table in catalog.tables}
+    taken |= {_without_key(name_words(key)) for table in catalog.tables for key in table.primary_key}
     found: dict[str, dict[tuple[str, ...], None]] = defaultdict(dict)
     for (name, _), columns in keys.items():
-        own, words = name_words(name), name_words(columns[0])
-        while words and words[-1] in lexicon().key_words:
-            words = words[:-1]
-        if len(columns) == 1 and len(words) > len(own) and words[-len(own) :] == own:
+        own, words = name_words(name), _without_key(name_words(columns[0]))
+        if len(columns) != 1:
+            continue
+        is_longer = len(words) > len(own) and words[-len(own) :] == own
+        # Whom a student's `advisor_id` refers to is an advisor.
+        is_doer = len(words) == 1 and words not in taken and is_word(words[0]) and words[0].endswith(_DOER_ENDINGS)
+        if is_doer and not is_longer:
+            # Of staff whose role is waiter not all are waiters, whoever refers to them so.
+            kinds = {
+                value.lower() for table in catalog.tables if table.name.lower() == name for value in _values(table)
+            }
+            is_doer = not own[-1].startswith(words[0][:_ROOT_LENGTH]) and words[0] not in kinds
+        if is_longer or is_doer:
             found[name].setdefault(words)
     return {name: tuple(names) for name, names in found.items()}

@@ -13,7 +13,7 @@ from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.readers.absences import read_absences
 from querybus_translator.readers.conditions import read_conditions
-from querybus_translator.readers.deeds import doers
+from querybus_translator.readers.deeds import doers, read_verbs_of_doers
 from querybus_translator.readers.figures.payments import read_payments
 from querybus_translator.readers.figures.stocks import read_low_stocks
 from querybus_translator.readers.groups import read_groups
@@ -29,6 +29,7 @@ from querybus_translator.schema.labels import (
     known_by,
     labels,
 )
+from querybus_translator.writing.attributes import read_attributes
 from querybus_translator.writing.doers import who_did_most, who_never
 from querybus_translator.writing.equal_keys import names_beside
 from querybus_translator.writing.form import (
@@ -49,14 +50,14 @@ from querybus_translator.writing.form import (
 from querybus_translator.writing.group_order import asked_which, by_figure, order_of_groups, wants_lines, without_empty
 from querybus_translator.writing.ranked import (
     as_done,
+    behind_the_first,
     count_themselves,
     doubts_of_ranking,
-    doubts_of_several,
     of_parent,
     ranked_by,
     with_ties,
 )
-from querybus_translator.writing.roles_played import read_roles_played
+from querybus_translator.writing.roles_played import belonging, read_roles_played
 from querybus_translator.writing.semijoins import are_rows_themselves, of_their_groups, semi_joined
 from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
 
@@ -64,6 +65,7 @@ from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
 def assemble(sketch: Sketch) -> Form | None:
     """Read the whole sketch and return its form, or None if nothing is asked for."""
     read_compounds(sketch)
+    read_verbs_of_doers(sketch)
     read_rows_by_name(sketch)
     read_kinds(sketch)
     read_durations(sketch)
@@ -74,6 +76,7 @@ def assemble(sketch: Sketch) -> Form | None:
     read_low_stocks(sketch)
     read_conditions(sketch)
     read_orders(sketch)
+    read_attributes(sketch)
     read_groups(sketch)
     read_targets(sketch)
     read_compared_periods(sketch)
@@ -158,7 +161,6 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
     tables = _kept_tables(sketch, anchor)
     group, shown = read_groups_of(sketch)
     targets = [_counting(measure, anchor) for _, measure in sketch.targets]
-    places = [place for place, _ in sketch.targets]
     having = tuple(_counting_in(condition, anchor) for _, condition in sketch.having)
     plain = [target for target in targets if target.aggregate is None]
     figures = [target for target in targets if target.aggregate is not None]
@@ -166,6 +168,7 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
     limit = sketch.limit
     for ranking in (as_done(sketch, anchor, one) for one in sketch.rankings[:1]):
         by = ranked_by(sketch, anchor, ranking, tables)
+        sketch.absences += behind_the_first(sketch, ranking, by)
         instead = of_parent(sketch, anchor, ranking, by, targets) or with_ties(sketch, anchor, ranking, by)
         if instead is not None:
             sketch.absences.append((ranking.place, instead))
@@ -178,9 +181,8 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
             group += [ref for ref in refs if ref not in group]
             if not plain:
                 shown += names
-    sketch.doubts += doubts_of_several(sketch.rankings)
     sketch.doubts += 1.0 if not targets and not group and count_themselves(having, anchor, tables) else 0.0
-    named = [_named(sketch, place, target) for place, target in zip(places, targets, strict=True)]
+    named = [_named(sketch, place, target) for (place, _), target in zip(sketch.targets, targets, strict=True)]
     targets = _without_echoes(sketch, named)
     plain = [target for target in targets if target.aggregate is None]
     counts_rows = having or any(ordering.by.aggregate is not None for ordering in order)
@@ -211,6 +213,7 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
         limit=limit,
         distinct=sketch.distinct and not group and all(target.aggregate is None for target in targets),
         everything=sketch.everything if not targets else None,
+        near=belonging(sketch),
     )
     form = _combined(sketch, of_their_groups(without_empty(form, sketch.index), sketch.index))
     return form if form.combined is not None else semi_joined(form, sketch.index)

@@ -150,7 +150,11 @@ class Ordering:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What is asked for. `tables` are needed even where no column of them is; `everything` asks for all columns."""
+    """What is asked for. `tables` are needed even where no column of them is; `everything` asks for all columns.
+
+    `near` gives tables with the one that each belongs to by where it stands: the department of the instructors, though
+    students have one as well.
+    """
 
     targets: tuple[Measure, ...]
     tables: tuple[int, ...] = ()
@@ -162,6 +166,7 @@ class Form:
     distinct: bool = False
     everything: int | None = None
     combined: tuple[Combination, Form] | None = None
+    near: tuple[tuple[int, int], ...] = ()
 
     @property
     def is_plain(self) -> bool:

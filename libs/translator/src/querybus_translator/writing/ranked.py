@@ -21,13 +21,6 @@ from querybus_translator.writing.form import (
 from querybus_translator.writing.sketch import Ranking, Sketch
 
 
-def doubts_of_several(rankings: Sequence[Ranking]) -> float:
-    """ "The oldest and the youngest": only one of several superlatives orders the rows, least of all where they are opposites."""
-    if len(rankings) < 2:
-        return 0.0
-    return 0.3 if len({ranking.descending for ranking in rankings}) == 1 else 0.6
-
-
 def doubts_of_ranking(
     sketch: Sketch,
     anchor: int,
@@ -60,6 +53,22 @@ def of_parent(sketch: Sketch, anchor: int, ranking: Ranking, by: Measure, target
         return None
     form = Form(targets=(Measure(key[0]),), order=(Ordering(by, ranking.descending),), limit=1)
     return Comparison(Measure(key[0]), Operator.EQUAL, form)
+
+
+def behind_the_first(sketch: Sketch, ranking: Ranking, by: Measure) -> list[tuple[int, Comparison]]:
+    """ "The second highest salary": the highest below the highest, whoever shares that one."""
+    if ranking.nth == 1:
+        return []
+    if by.column is None or by.aggregate is not None or by.until is not None:
+        sketch.doubts += 1.0
+        return []
+    inside = tuple(placed.condition for placed in sketch.conditions)
+    first = Aggregate.MAXIMUM if ranking.descending else Aggregate.MINIMUM
+    operator = Operator.LESS if ranking.descending else Operator.GREATER
+    bounds: tuple[Comparison, ...] = ()
+    for _ in range(ranking.nth - 1):
+        bounds = (Comparison(by, operator, Form(targets=(Measure(by.column, first),), where=(*inside, *bounds))),)
+    return [(ranking.place, bound) for bound in bounds]
 
 
 def with_ties(sketch: Sketch, anchor: int, ranking: Ranking, by: Measure) -> Comparison | None:

@@ -5,6 +5,8 @@ A role whose own rows are asked for joins no second copy of them: it says by whi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from querybus_translator.language.clauses import negation_before
 from querybus_translator.schema.labels import key_columns
 from querybus_translator.writing.form import (
@@ -18,6 +20,30 @@ from querybus_translator.writing.form import (
 )
 from querybus_translator.writing.sketch import Placed, Sketch
 from querybus_translator.writing.write import columns_named
+
+
+def belonging(sketch: Sketch) -> tuple[tuple[int, int], ...]:
+    """ "Students of instructors in the Physics department": the department of the instructors, who stand before its value.
+
+    Pairs of a table and the one that it belongs to, where that one refers to it, and another that is named does so as well.
+    """
+    named: int | None = None
+    pairs: dict[int, int] = {}
+    mentioned = sketch.mentioned_tables()
+    for place in sorted(sketch.assignment.picks):
+        value = sketch.value(place)
+        referring = _referring(sketch, value.table, mentioned) if value is not None else frozenset[int]()
+        if value is not None and named in referring and len(referring) > 1:
+            pairs.setdefault(value.table, named)
+        table = sketch.table(place)
+        named = table if table is not None and (value is None or table != value.table) else named
+    return tuple((table, source) for table, source in pairs.items())
+
+
+def _referring(sketch: Sketch, table: int, mentioned: Sequence[int]) -> frozenset[int]:
+    """Return the tables of those mentioned that refer to a table by a key."""
+    edges = sketch.index.graph.edges_of(table)
+    return frozenset(edge.source for edge in edges if edge.target == table and edge.source in mentioned) - {table}
 
 
 def read_roles_played(sketch: Sketch, anchor: int) -> None:

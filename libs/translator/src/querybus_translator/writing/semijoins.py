@@ -86,7 +86,12 @@ def of_their_groups(form: Form, index: CatalogIndex) -> Form:
     if not named or len(kinds) != 1 or set(tables_of(form)) != tables:
         return form
     inside = Form(
-        targets=(Measure(kinds[0]),), tables=form.tables, where=form.where, group=(kinds[0],), having=form.having
+        targets=(Measure(kinds[0]),),
+        tables=form.tables,
+        where=form.where,
+        group=(kinds[0],),
+        having=form.having,
+        near=form.near,
     )
     return replace(form, group=(), having=(), where=(*form.where, Membership(kinds[0], inside, negated=False)))
 
@@ -123,7 +128,12 @@ def _of_counted_rows(form: Form, index: CatalogIndex, homes: set[int | None]) ->
     if home is None or len(key) != 1 or counts_itself:
         return None
     inside = Form(
-        targets=(Measure(key[0]),), tables=(home, *form.tables), where=form.where, group=tuple(key), having=form.having
+        targets=(Measure(key[0]),),
+        tables=(home, *form.tables),
+        where=form.where,
+        group=tuple(key),
+        having=form.having,
+        near=form.near,
     )
     return replace(form, tables=(home,), where=(Membership(key[0], inside, negated=False),), having=())
 
@@ -145,6 +155,7 @@ def _with_membership(form: Form, index: CatalogIndex, home: int, table: int) -> 
         targets=(Measure(_column(index, beyond, far[0])),),
         tables=tuple(table for table in form.tables if table != home),
         where=tuple(inner),
+        near=form.near,
     )
     membership = Membership(_column(index, home, near[0]), inside, negated=False)
     return replace(form, tables=(home,), where=(*outer, membership))

@@ -41,7 +41,7 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """A superlative: rows in this order, the first `count` of them. `counted` is the table whose rows are counted."""
+    """A superlative: rows in this order, the first `count` of them behind `nth` - 1. `counted` is the table whose rows are counted."""
 
     place: int
     by: Measure | None
@@ -50,6 +50,7 @@ class Ranking:
     counted: int | None = None
     direct: bool = False
     grouped: ColumnRef | int | None = None
+    nth: int = 1
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ Limits: a form whose tables no key connects, or whose sums a join would multiply
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import pairwise
@@ -151,7 +151,7 @@ class _Writer:
         return _COMBINATIONS[combination](this=select, expression=self._select(other), distinct=True)
 
     def _select(self, form: Form) -> exp.Select:
-        plan = replace(self._plan(tables_of(form)), is_grouped=bool(form.group))
+        plan = replace(self._plan(tables_of(form), dict(form.near)), is_grouped=bool(form.group))
         names = _Names(self._index, plan, self._language)
         targets: list[exp.Expr] = [self._shown(target, names, plan) for target in form.targets]
         if form.everything is not None:
@@ -191,14 +191,16 @@ class _Writer:
             select = select.limit(form.limit)
         return select.distinct() if form.distinct else select
 
-    def _plan(self, tables: Sequence[int]) -> _Plan:
+    def _plan(self, tables: Sequence[int], near: Mapping[int, int]) -> _Plan:
         if not tables:
             raise _Unjoinable
         joined = [tables[0]]
         steps: list[tuple[int, Edge]] = []
         left = list(tables[1:])
         while left:
-            paths = [(self._index.graph.path(joined, item, self._hints), item) for item in left]
+            # What belongs to a table is joined behind it, and to no other that would do.
+            ready = [item for item in left if near.get(item) not in left] or left
+            paths = [(self._path(joined, item, near.get(item)), item) for item in ready]
             reachable = [(path, item) for path, item in paths if path is not None]
             if not reachable:
                 raise _Unjoinable
@@ -223,6 +225,10 @@ class _Writer:
                     self.keys.append((edge, *rivals))
             left = [item for item in left if item not in joined and item != target]
         return _Plan(tables[0], tuple(steps))
+
+    def _path(self, joined: Sequence[int], table: int, beside: int | None) -> tuple[Edge, ...] | None:
+        sources = [beside] if beside is not None and beside in joined else joined
+        return self._index.graph.path(sources, table, self._hints)
 
     def _shown(self, measure: Measure, names: _Names, plan: _Plan) -> exp.Expr:
         made = self._measure(measure, names, plan)

@@ -1,4 +1,4 @@
-"""Figures compared with those of other rows: "earn more than Ann Lee", "older than every student from Boston".
+"""Rows compared with other rows: "earn more than Ann Lee", "older than every student from Boston", "in the same city as Ann".
 
 The words behind the comparison, up to the next clause, say which rows these are. "All" and "every" mean the greatest of
 them (of "less" the least), "some" the other end; where neither is said of several rows, nobody knows which is meant.
@@ -16,12 +16,15 @@ from querybus_translator.writing.form import (
     Aggregate,
     ColumnRef,
     Comparison,
+    Condition,
     Form,
     Measure,
+    Membership,
     Operator,
     condition_tables,
 )
 from querybus_translator.writing.sketch import Placed, Sketch
+from querybus_translator.writing.write import columns_named
 
 _COMPARING: Final = (
     Op.GREATER, Op.LESS, Op.AT_LEAST, Op.AT_MOST, Op.ADJECTIVE_MORE, Op.ADJECTIVE_LESS, Op.AFTER, Op.BEFORE,
@@ -49,7 +52,7 @@ class ComparedRows:
     place: int
     column: ColumnRef
     operator: Operator
-    figure: Aggregate
+    figure: Aggregate | None
     start: int
     end: int
 
@@ -58,7 +61,8 @@ def open_compared_rows(sketch: Sketch) -> tuple[ComparedRows, ...]:
     """Take the words of each comparison with other rows; their conditions are read as all others are."""
     if sketch.chinese:
         return ()
-    found = (_opened(sketch, place) for place in sketch.free_places(*_COMPARING))
+    found = [_opened(sketch, place) for place in sketch.free_places(*_COMPARING)]
+    found += [_same_opened(sketch, place) for place, node in enumerate(sketch.nodes) if node.text.lower() == "same"]
     return tuple(one for one in found if one is not None)
 
 
@@ -77,7 +81,10 @@ def close_compared_rows(sketch: Sketch, opened: tuple[ComparedRows, ...]) -> Non
         outside = {pick.table for other, pick in sketch.assignment.picks.items() if not one.start <= other < one.end}
         sketch.hidden_tables |= homes - outside - {one.column.table}
         others = Form(targets=(Measure(one.column, one.figure),), where=where)
-        sketch.conditions.append(Placed(one.place, Comparison(Measure(one.column), one.operator, others)))
+        compared: Condition = Comparison(Measure(one.column), one.operator, others)
+        if one.figure is None:
+            compared = Membership(one.column, others, negated=False)
+        sketch.conditions.append(Placed(one.place, compared))
 
 
 def _opened(sketch: Sketch, place: int) -> ComparedRows | None:
@@ -113,6 +120,30 @@ def _opened(sketch: Sketch, place: int) -> ComparedRows | None:
         sketch.take(behind)
     figure = Aggregate.MAXIMUM if is_greatest else Aggregate.MINIMUM
     return ComparedRows(place, column, operator, figure, behind, _clause_end(sketch, behind))
+
+
+def _same_opened(sketch: Sketch, place: int) -> ComparedRows | None:
+    """ "In the same city as Ann Lee", "of the same department as she": what rows have in common with those that are named."""
+    named = sketch.after(place, over=(Op.COUNT,))
+    start = sketch.after(named)
+    joint = next(
+        (other for other in range(named or place, start or place) if sketch.nodes[other].text.lower() == "as"), 0
+    )
+    if named is None or start is None or not joint:
+        return None
+    column, thing = sketch.column(named), sketch.table(named)
+    value = sketch.value(start)
+    owner = value.table if value is not None else sketch.nearest_table(place)
+    if thing is not None and owner is not None:
+        keys = (edge for edge in sketch.index.graph.between(owner, thing) if edge.source == owner and edge.to_one)
+        key = next(keys, None)
+        column = None if key is None else columns_named(sketch.index, owner, key.source_columns[:1])[0]
+    if column is None or column.table != owner or not _is_one_row(sketch, start):
+        return None
+    sketch.take(named, *(other for other in range(place, named) if sketch.op(other) is Op.COUNT))
+    if thing is not None:
+        sketch.hidden_tables.add(thing)
+    return ComparedRows(place, column, Operator.EQUAL, None, start, _clause_end(sketch, start))
 
 
 def _figure_opened(

@@ -14,12 +14,19 @@ from querybus.text.words import stem
 from querybus_translator.language.lexicon import lexicon
 from querybus_translator.language.names import is_han, name_words
 from querybus_translator.language.stems import base_form
-from querybus_translator.plain_forms import in_plain_forms
-from querybus_translator.rewording_in_chinese import plain_chinese
+from querybus_translator.rewording.in_chinese import plain_chinese
+from querybus_translator.rewording.persons import (
+    by_whom,
+    names_of_persons,
+    people,
+    spends_most,
+    staff_members,
+    who_did,
+    whole_names,
+)
+from querybus_translator.rewording.plain_forms import in_plain_forms
 from querybus_translator.schema.chinese import TRANSLATED
 from querybus_translator.schema.index import CatalogIndex
-from querybus_translator.schema.labels import labels
-from querybus_translator.schema.other_names import agents_of
 from querybus_translator.schema.values import flag_values, stored_as
 
 _UNDONE: Final = re.compile(
@@ -34,59 +41,12 @@ _AVERAGE_NUMBER: Final = re.compile(
     r"\b(average|mean) number of (?=[A-Za-z]+ (?:per|for each|for every) )", re.IGNORECASE
 )
 _TOTAL_NUMBER: Final = re.compile(r"\b(?P<total>total) (?:number|amount|count) of (?P<noun>[A-Za-z]+)\b", re.IGNORECASE)
-_PEOPLE: Final = re.compile(r"\b(how many|number of|which|what) (?:people|persons)\b", re.IGNORECASE)
-_CUSTOMERS: Final = re.compile(r"\b(?:members|customers|clients|users|visitors|subscribers)\b", re.IGNORECASE)
-_WORKING: Final = re.compile(r"\b(?:work|works|worked|working|employed)\b", re.IGNORECASE)
-_WHO_WORKS: Final = re.compile(
-    r"^\s*who (?=(?:works?|worked|is working|is employed) (?:at|in|for|on|as|with|from)\b)", re.IGNORECASE
-)
-_HEADCOUNT: Final = re.compile(r"\bhead ?count\b", re.IGNORECASE)
-_NAME_OF: Final = re.compile(
-    r"\b(?<!first )(?<!last )(?:full )?names? of (?P<of>(?:the |all |any |every |each |our |those |[a-z]+est |most [a-z]+ )*(?P<rows>[a-z]+))\b",
-    re.IGNORECASE,
-)
-_LEADS_NAME: Final = frozenset(
-    {
-        "the",
-        "a",
-        "and",
-        "or",
-        "list",
-        "show",
-        "find",
-        "give",
-        "me",
-        "return",
-        "get",
-        "display",
-        "are",
-        "is",
-        "all",
-        "with",
-    }
-)
-_WHOSE_NAME: Final = re.compile(
-    r"\b(?P<whose>(?!of\b|first\b|last\b)[a-z]+?)(?:'s|s'|’s)? (?:full )?names?\b(?! (?:of|is|are|starts?|ends?|contains?|begins?|has|have|includes?)\b)",
-    re.IGNORECASE,
-)
-_SPENDS_MOST: Final = re.compile(
-    r"\b(?:spends?|spent|pays?|paid) the (?P<how>most|least) (?:money )?(?:on|in|for) (?P<what>[a-z]+)\b", re.IGNORECASE
-)
-_NAMES_OF_PERSONS: Final = (
-    (re.compile(r"\b(?:surname|last name|family name)s?\b", re.IGNORECASE), ("last name", "family name", "surname")),
-    (
-        re.compile(r"\b(?:forename|first name|given name)s?\b", re.IGNORECASE),
-        ("first name", "given name", "personal name", "forename"),
-    ),
-)
 _IN_USE: Final = re.compile(
     r"\b(?:in use|in service|in operation|(?<=are )employed(?= (?:right now|now|currently|today)))\b", re.IGNORECASE
 )
 _WORTH: Final = re.compile(
     r"\b(?:total|combined|overall) (?:value|worth) of (?:the |our |all )?(?P<noun>[a-z]+)\b", re.IGNORECASE
 )
-_WHO_DID: Final = re.compile(r"^\s*[Ww]ho (?P<verb>[a-z]+) (?P<whose>[A-Z0-9\"'].*)$", re.DOTALL)
-_PARTICIPLES: Final = {"wrote": "written", "drew": "drawn", "sang": "sung"}
 _PRICES: Final = frozenset({"price", "cost", "value", "worth"})
 _NUMBERED: Final = re.compile(
     r"\b(?P<number>one|two|three|four|five|six|[1-9]\d?)[- ](?P<unit>[a-z]+) (?P<noun>[a-z]+)\b", re.IGNORECASE
@@ -108,7 +68,6 @@ _RATING_OWNERS: Final = frozenset({"average", "mean", "overall", "user", "custom
 _POINTS: Final = frozenset({"point", "points", "value", "vote"})
 _SUCCESS: Final = ("approved", "accepted", "successful", "succeeded", "passed", "won", "completed")
 _THE_YEAR: Final = re.compile(r"\b(?P<bound>before|after|since|until) the year (?:of )?(?=\d{4}\b)", re.IGNORECASE)
-_MEMBERS: Final = re.compile(r"\b(?P<whose>staff|crew|faculty) members?\b", re.IGNORECASE)
 _RATE_ZH: Final = re.compile(r"(?P<run>[\u4e00-\u9fff]{2,})率")
 _TOTAL_ZH: Final = re.compile(r"(?P<run>[\u4e00-\u9fff]{2,})总额")
 _DONE_ZH: Final = re.compile(r"已(?P<deed>[\u4e00-\u9fff]{2})")
@@ -129,30 +88,9 @@ def reworded(question: str, index: CatalogIndex) -> str:
     return question
 
 
-def _staff_members(question: str, index: CatalogIndex) -> str:
-    """ "Staff members" are staff, where there are no members."""
-    return question if index.called_by("member") else _MEMBERS.sub(r"\g<whose>", question)
-
-
 def _bare_years(question: str, index: CatalogIndex) -> str:
     """ "Before the year of 2010", where nothing is called a year."""
     return question if "year" in index.own else _THE_YEAR.sub(r"\g<bound> ", question)
-
-
-def _people(question: str, index: CatalogIndex) -> str:
-    """ "How many people live here?" is about the only persons there are, "work here" about those who do."""
-    works = index.staff_table is not None and (
-        _WORKING.search(question) is not None or _HEADCOUNT.search(question) is not None
-    )
-    table = index.staff_table if works else index.people_table
-    if table is None:
-        return question
-    called = spoken_name(index.table(table).name)
-    question = _HEADCOUNT.sub(f"number of {called}", _WHO_WORKS.sub(f"Which {called} ", question))
-    question = _PEOPLE.sub(rf"\1 {called}", question)
-    # "Members" of a database that has guests and nobody else.
-    is_known = works or table == index.staff_table
-    return question if is_known else _CUSTOMERS.sub(lambda found: _called(found[0], called, index), question)
 
 
 def _numbered(question: str, index: CatalogIndex) -> str:
@@ -195,30 +133,6 @@ def _worth(question: str, index: CatalogIndex) -> str:
         )
 
     return _WORTH.sub(written, question)
-
-
-def _who_did(question: str, index: CatalogIndex) -> str:
-    """ "Who directed Glass City?" asks for its director, where a column is called so."""
-    said = _WHO_DID.match(question)
-    if said is None:
-        return question
-    verb = said["verb"].lower()
-    agents = agents_of(_PARTICIPLES.get(verb, verb)) or agents_of(f"{base_form(verb)}ed")
-    found = {
-        (agent, entry.table)
-        for agent in agents
-        for entry in (index.entries[item] for item in index.own.get(agent, ()))
-        if entry.column is not None
-        and (agent,) in entry.names
-        and entry.table < len(index.catalog.tables)
-        and index.column(entry.table, entry.column).kind is ColumnKind.TEXT
-    }
-    if len(found) == 1:
-        return f"What is the {found.pop()[0]} of {said['whose']}"
-    doers = {table for agent in agents for word in index.similar(agent) for table in index.called_by(word)}
-    # "Who teaches Optics", where those who teach are called instructors.
-    is_one = not found and len(doers) == 1
-    return f"Which {spoken_name(index.table(doers.pop()).name)} {verb} {said['whose']}" if is_one else question
 
 
 def _ages(question: str, index: CatalogIndex) -> str:
@@ -265,55 +179,6 @@ def _stars(question: str, index: CatalogIndex) -> str:
     entries = [index.entries[item] for item in index.own.get("star", ())]
     called = [entry for entry in entries if entry.column is not None and ("star",) in entry.names]
     return _RATING.sub("stars", question) if len(called) == 1 else question
-
-
-def _called(word: str, called: str, index: CatalogIndex) -> str:
-    return word if index.similar(base_form(word.lower())) else called
-
-
-def _names_of_persons(question: str, index: CatalogIndex) -> str:
-    """A surname is a last or family name, a forename a first, given or personal one, by the one that the catalog has."""
-    for said, called in _NAMES_OF_PERSONS:
-        known = [name for name in called if index.knows(name.replace(" ", "_"))]
-        if len(known) == 1:
-            question = said.sub(lambda found, name=known[0]: name + ("s" if found[0].endswith("s") else ""), question)
-    return question
-
-
-def _whole_names(question: str, index: CatalogIndex) -> str:
-    """The names of students are their first and last names, where these are two columns and nothing of theirs is called a name."""
-
-    def written(said: re.Match[str]) -> str:
-        before = question[: said.start()].lower().split()
-        if said.re is _NAME_OF and before and before[-1].isalpha() and before[-1] not in _LEADS_NAME:
-            # "The login names of the students".
-            return said[0]
-        tables = index.called_by(base_form((said.groupdict().get("rows") or said["whose"]).lower()))
-        halves = labels(index, tables[0]) if len(tables) == 1 else ()
-        if len(halves) != len(_NAMES_OF_PERSONS) or any(
-            ("name",) in index.entry_of_column(tables[0], number).names
-            for number in range(len(index.table(tables[0]).columns))
-        ):
-            return said[0]
-        called = " and ".join(spoken_name(index.column(half.table, half.column).name) for half in halves)
-        return f"{called} of {said['of']}" if said.groupdict().get("of") else f"{called} of {said['whose']}"
-
-    return _WHOSE_NAME.sub(written, _NAME_OF.sub(written, question))
-
-
-def _spends_most(question: str, index: CatalogIndex) -> str:
-    """ "Which team spends the most on salaries": the highest total of them, where a column holds just those."""
-
-    def written(said: re.Match[str]) -> str:
-        what = base_form(said["what"].lower())
-        is_figure = any(
-            entry.column is not None and (what,) in entry.names and index.holds_figures(entry.table, entry.column)
-            for entry in (index.entries[item] for item in index.own.get(what, ()))
-        )
-        how = "highest" if said["how"].lower() == "most" else "lowest"
-        return f"has the {how} total {said['what']}" if is_figure else said[0]
-
-    return _SPENDS_MOST.sub(written, question)
 
 
 def _numbers_of(question: str, index: CatalogIndex) -> str:
@@ -455,21 +320,22 @@ def _states(deed: str, index: CatalogIndex) -> set[tuple[str, str]]:
 
 _BY_CATALOG: Final = (
     _numbered,
-    _staff_members,
+    staff_members,
     _bare_years,
     _in_use,
     _worth,
-    _who_did,
+    who_did,
     _ages,
     _best_reviews,
     _stars,
     _average_numbers,
-    _names_of_persons,
-    _whole_names,
-    _spends_most,
+    names_of_persons,
+    by_whom,
+    whole_names,
+    spends_most,
     _numbers_of,
     _rates,
     _without_prefix,
-    _people,
+    people,
 )
 """Rewrites by what the catalog has, in this order."""

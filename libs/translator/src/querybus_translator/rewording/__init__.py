@@ -1,0 +1,1 @@
+"""Wordings that mean what other words say, put in their place before a question is read."""

@@ -1,0 +1,205 @@
+"""Wordings about persons: who did something, what they are called, those who work here.
+
+Each puts words that can be read in the place of words that cannot, by what the catalog knows of persons.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from querybus.core.catalog import ColumnKind
+from querybus.text.readable_name import spoken_name
+from querybus_translator.language.lexicon import lexicon
+from querybus_translator.language.stems import base_form
+from querybus_translator.schema.index import CatalogIndex
+from querybus_translator.schema.labels import labels
+from querybus_translator.schema.other_names import agents_of, doers_of
+
+_NAME_OF: Final = re.compile(
+    r"\b(?<!first )(?<!last )(?:full )?names? of (?P<of>(?:the |all |any |every |each |our |those |[a-z]+est |most [a-z]+ )*(?P<rows>[a-z]+))\b",
+    re.IGNORECASE,
+)
+_LEADS_NAME: Final = frozenset(
+    {
+        "the",
+        "a",
+        "and",
+        "or",
+        "list",
+        "show",
+        "find",
+        "give",
+        "me",
+        "return",
+        "get",
+        "display",
+        "are",
+        "is",
+        "all",
+        "with",
+    }
+)
+_WHOSE_NAME: Final = re.compile(
+    r"\b(?P<whose>(?!of\b|first\b|last\b)[a-z]+?)(?:'s|s'|’s)? (?:full )?names?\b(?! (?:of|is|are|starts?|ends?|contains?|begins?|has|have|includes?)\b)",
+    re.IGNORECASE,
+)
+_PERSON: Final = r"(?P<name>[A-Z][\w.'-]+(?: [A-Z][\w.'-]+){1,2})"
+_DONE_BY_PERSON: Final = re.compile(rf"\b(?P<done>[a-z]+(?:ed|ught|en|ung|wn|lt|ld|de)) by (?P<both>both )?{_PERSON}")
+_PERSON_DOES: Final = re.compile(rf"\b(?P<aux>[Dd]oes|[Dd]o|[Dd]id) {_PERSON} (?P<verb>[a-z]+)\b")
+_EARNING: Final = frozenset({"earn", "make"})
+_WAGES: Final = ("salary", "wage", "pay", "income")
+_SPENDS_MOST: Final = re.compile(
+    r"\b(?:spends?|spent|pays?|paid) the (?P<how>most|least) (?:money )?(?:on|in|for) (?P<what>[a-z]+)\b", re.IGNORECASE
+)
+_NAMES_OF_PERSONS: Final = (
+    (re.compile(r"\b(?:surname|last name|family name)s?\b", re.IGNORECASE), ("last name", "family name", "surname")),
+    (
+        re.compile(r"\b(?:forename|first name|given name)s?\b", re.IGNORECASE),
+        ("first name", "given name", "personal name", "forename"),
+    ),
+)
+_WHO_DID: Final = re.compile(r"^\s*[Ww]ho (?P<verb>[a-z]+) (?P<whose>[A-Z0-9\"'].*)$", re.DOTALL)
+_PARTICIPLES: Final = {"wrote": "written", "drew": "drawn", "sang": "sung"}
+_PEOPLE: Final = re.compile(r"\b(how many|number of|which|what) (?:people|persons)\b", re.IGNORECASE)
+_CUSTOMERS: Final = re.compile(r"\b(?:members|customers|clients|users|visitors|subscribers)\b", re.IGNORECASE)
+_WORKING: Final = re.compile(r"\b(?:work|works|worked|working|employed)\b", re.IGNORECASE)
+_WHO_WORKS: Final = re.compile(
+    r"^\s*who (?=(?:works?|worked|is working|is employed) (?:at|in|for|on|as|with|from)\b)", re.IGNORECASE
+)
+_HEADCOUNT: Final = re.compile(r"\bhead ?count\b", re.IGNORECASE)
+_MEMBERS: Final = re.compile(r"\b(?P<whose>staff|crew|faculty) members?\b", re.IGNORECASE)
+
+
+def whole_names(question: str, index: CatalogIndex) -> str:
+    """The names of students are their first and last names, where these are two columns and nothing of theirs is called a name."""
+
+    def written(said: re.Match[str]) -> str:
+        before = question[: said.start()].lower().split()
+        if said.re is _NAME_OF and before and before[-1].removesuffix(",") not in _LEADS_NAME:
+            # "The login names of the students".
+            return said[0]
+        tables = index.called_by(base_form((said.groupdict().get("rows") or said["whose"]).lower()))
+        halves = labels(index, tables[0]) if len(tables) == 1 else ()
+        if len(halves) != len(_NAMES_OF_PERSONS) or any(
+            ("name",) in index.entry_of_column(tables[0], number).names
+            for number in range(len(index.table(tables[0]).columns))
+        ):
+            return said[0]
+        called = " and ".join(spoken_name(index.column(half.table, half.column).name) for half in halves)
+        return f"{called} of {said['of']}" if said.groupdict().get("of") else f"{called} of {said['whose']}"
+
+    return _WHOSE_NAME.sub(written, _NAME_OF.sub(written, question))
+
+
+def by_whom(question: str, index: CatalogIndex) -> str:
+    """ "Courses taught by Ann Lee", "what does Ann Lee teach": she is one of those who do that, where they are one kind of persons."""
+
+    def called(verb: str) -> str | None:
+        """Return what those are called who do it, and have names."""
+        persons = {table for table, _ in index.names_of_persons}
+        found = {
+            table: doer for doer in sorted(doers_of(verb)) for table in index.called_by(doer) if table in persons
+        } or {
+            table: spoken_name(index.table(table).name)
+            for doer in doers_of(verb)
+            for word in index.similar(doer)
+            for table in index.called_by(word)
+            if table in persons
+        }
+        if not found and verb.startswith("work") and index.staff_table in persons:
+            found = {index.staff_table: spoken_name(index.table(index.staff_table or 0).name)}
+        if not found and verb in _EARNING:
+            entries = (index.entries[item] for word in _WAGES for item in index.own.get(word, ()))
+            paid = {entry.table for entry in entries if entry.column is not None and entry.table in persons}
+            found = {table: spoken_name(index.table(table).name) for table in paid}
+        return next(iter(found.values())) if len(found) == 1 and len(persons) > 1 else None
+
+    def done(said: re.Match[str]) -> str:
+        verb = said["done"].lower()
+        doer = called(verb)
+        if doer is None:
+            return said[0]
+        # "Taught" is a word that says nothing else; "advised" is none, and what advisors do.
+        lead = f"{said['done']} by" if verb in lexicon().verbs else "of"
+        lead += " the" if verb in lexicon().verbs and not said["both"] else ""
+        return f"{lead} {said['both'] or ''}{doer} {said['name']}"
+
+    def does(said: re.Match[str]) -> str:
+        doer = called(said["verb"].lower())
+        return said[0] if doer is None else f"{said['aux']} {doer} {said['name']} {said['verb']}"
+
+    return _PERSON_DOES.sub(does, _DONE_BY_PERSON.sub(done, question))
+
+
+def spends_most(question: str, index: CatalogIndex) -> str:
+    """ "Which team spends the most on salaries": the highest total of them, where a column holds just those."""
+
+    def written(said: re.Match[str]) -> str:
+        what = base_form(said["what"].lower())
+        is_figure = any(
+            entry.column is not None and (what,) in entry.names and index.holds_figures(entry.table, entry.column)
+            for entry in (index.entries[item] for item in index.own.get(what, ()))
+        )
+        how = "highest" if said["how"].lower() == "most" else "lowest"
+        return f"has the {how} total {said['what']}" if is_figure else said[0]
+
+    return _SPENDS_MOST.sub(written, question)
+
+
+def who_did(question: str, index: CatalogIndex) -> str:
+    """ "Who directed Glass City?" asks for its director, where a column is called so."""
+    said = _WHO_DID.match(question)
+    if said is None:
+        return question
+    verb = said["verb"].lower()
+    agents = agents_of(_PARTICIPLES.get(verb, verb)) or agents_of(f"{base_form(verb)}ed")
+    found = {
+        (agent, entry.table)
+        for agent in agents
+        for entry in (index.entries[item] for item in index.own.get(agent, ()))
+        if entry.column is not None
+        and (agent,) in entry.names
+        and entry.table < len(index.catalog.tables)
+        and index.column(entry.table, entry.column).kind is ColumnKind.TEXT
+    }
+    if len(found) == 1:
+        return f"What is the {found.pop()[0]} of {said['whose']}"
+    doers = {table for agent in agents for word in index.similar(agent) for table in index.called_by(word)}
+    # "Who teaches Optics", where those who teach are called instructors.
+    is_one = not found and len(doers) == 1
+    return f"Which {spoken_name(index.table(doers.pop()).name)} {verb} {said['whose']}" if is_one else question
+
+
+def names_of_persons(question: str, index: CatalogIndex) -> str:
+    """A surname is a last or family name, a forename a first, given or personal one, by the one that the catalog has."""
+    for said, called in _NAMES_OF_PERSONS:
+        known = [name for name in called if index.knows(name.replace(" ", "_"))]
+        if len(known) == 1:
+            question = said.sub(lambda found, name=known[0]: name + ("s" if found[0].endswith("s") else ""), question)
+    return question
+
+
+def people(question: str, index: CatalogIndex) -> str:
+    """ "How many people live here?" is about the only persons there are, "work here" about those who do."""
+    works = index.staff_table is not None and (
+        _WORKING.search(question) is not None or _HEADCOUNT.search(question) is not None
+    )
+    table = index.staff_table if works else index.people_table
+    if table is None:
+        return question
+    called = spoken_name(index.table(table).name)
+    question = _HEADCOUNT.sub(f"number of {called}", _WHO_WORKS.sub(f"Which {called} ", question))
+    question = _PEOPLE.sub(rf"\1 {called}", question)
+    # "Members" of a database that has guests and nobody else.
+    is_known = works or table == index.staff_table
+    return question if is_known else _CUSTOMERS.sub(lambda found: _called(found[0], called, index), question)
+
+
+def _called(word: str, called: str, index: CatalogIndex) -> str:
+    return word if index.similar(base_form(word.lower())) else called
+
+
+def staff_members(question: str, index: CatalogIndex) -> str:
+    """ "Staff members" are staff, where there are no members."""
+    return question if index.called_by("member") else _MEMBERS.sub(r"\g<whose>", question)
