@@ -63,6 +63,26 @@ def _shares_with_nobody(whole: Whole) -> bool:
     )
 
 
+def _lacks_in_common(whole: Whole) -> bool:
+    """Whether rows are denied that share the column asked for, and no key: "countries with customers but no suppliers"."""
+    sketch, columns = whole.sketch, [target.column for target in whole.form.targets]
+    if len(columns) != 1 or columns[0] is None or not any(isinstance(item, Membership) for item in whole.form.where):
+        return False
+    home, index = columns[0].table, sketch.index
+    name = index.column(home, columns[0].column).name
+    denies = any(node.op is Op.NOT or "no" in node.text.lower().split() for node in sketch.nodes)
+    return (
+        denies
+        and columns[0] not in {*labels(index, home), *key_columns(index, home)}
+        and any(
+            table != home
+            and not index.graph.between(home, table)
+            and any(column.name == name for column in index.table(table).columns)
+            for table in sketch.mentioned_tables()
+        )
+    )
+
+
 def _ranks_one(whole: Whole) -> bool:
     """Whether several of one row are asked for: "the top five" of one sum over all."""
     return (
@@ -283,8 +303,17 @@ _DEED_ENDINGS = ("al", "ing", "ment", "ation", "ion", "ery")
 
 def _is_role_alone(whole: Whole) -> bool:
     """Whether rows are asked for in a role that nothing of the statement gives them: all staff for the managers."""
-    tables = set(tables_of(whole.form))
-    return len(tables) == 1 and whole.sketch.index.role(next(iter(tables))) is not None
+    tables, index = set(tables_of(whole.form)), whole.sketch.index
+    role = index.role(next(iter(tables))) if len(tables) == 1 else None
+    if role is None:
+        return False
+    # "The manager of Ann Lee": those to whom her row refers, which is found by her name.
+    named = {*labels(index, role.source)}
+    inside = (item.form for item in whole.form.where if isinstance(item, Membership))
+    return not any(
+        form.where and all(isinstance(one, Comparison) and one.left.column in named for one in form.where)
+        for form in inside
+    )
 
 
 def _denies_the_unsaid(whole: Whole) -> bool:
@@ -392,6 +421,7 @@ NOT_MEANT: Final[tuple[Rule, ...]] = (
     _contradicts,
     _joins_strangers,
     _shares_with_nobody,
+    _lacks_in_common,
     _ranks_one,
     counts_itself,
     _echoes,

@@ -34,7 +34,7 @@ from querybus_translator.readers.patterns import read_patterns, read_patterns_be
 from querybus_translator.readers.superlatives import is_lasting, takes_time
 from querybus_translator.readers.time.clocks import read_clocks, read_days_of_weeks
 from querybus_translator.readers.time.periods import read_bounded_period, read_period_alone, read_ranges
-from querybus_translator.readers.values import read_bare_number, read_text, read_value
+from querybus_translator.readers.values import read_bare_number, read_presence, read_text, read_value
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Form, Literal, Measure, Operator
 from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
@@ -57,6 +57,7 @@ _PLAIN_BOUNDS = frozenset({"over", "under", "above", "below"})
 def read_conditions(sketch: Sketch) -> None:
     """Read every condition that its neighbours complete."""
     _read_done(sketch)
+    read_presence(sketch)
     read_clocks(sketch)
     read_days_of_weeks(sketch)
     read_ranges(sketch)

@@ -220,6 +220,9 @@ def _most(sketch: Sketch, place: int) -> None:
     if money is not None:
         sketch.rankings.append(Ranking(place, money, descending, count))
         return
+    if between & _PLACES and not sketch.chinese:
+        # "Used most in the Mall": the place is not what is counted.
+        following = None
     if sketch.chinese and (sketch.column(following) is None or not sketch.is_numeric(sketch.column(following))):
         previous = sketch.before(place, over=(Op.COUNT,))
         if sketch.pick(previous) is not None and sketch.is_free(previous):
@@ -302,6 +305,7 @@ def _by_what_is_done(sketch: Sketch, place: int, descending: bool, count: int) -
     sketch.rankings.append(Ranking(place, Measure(aggregate=Aggregate.COUNT), descending, count))
 
 
+_PLACES = frozenset({"in", "at", "from", "during"})
 _TO_US = frozenset({"us", "me"})
 
 

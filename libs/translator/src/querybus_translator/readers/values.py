@@ -226,7 +226,7 @@ def _read_person(sketch: Sketch, place: int) -> None:
     """ "Shipments of Lena Roth": the person of that name, of the only nearest table that has such names."""
     beside = sketch.table(place - 1) if place else None
     # "Shipments of driver Lena Roth" says whose name it is.
-    near = sketch.mentioned_tables() if beside is None else [beside]
+    near = [sketch.index.real(table) for table in (sketch.mentioned_tables() if beside is None else [beside])]
     graph = sketch.index.graph
     distances = {
         ColumnRef(table, column): min((graph.distance(other, table) for other in near), default=0)
@@ -350,3 +350,25 @@ def read_bare_number(sketch: Sketch, place: int) -> None:
         if column is not None:
             sketch.take(place)
             within(sketch, place, column, whole_year(int(number)))
+
+
+def read_presence(sketch: Sketch) -> None:
+    """ "Customers who have an email", "students with a grade": those in whom the column is filled, which is not asked for."""
+    if sketch.chinese:
+        return
+    words = [node.text.lower().split() for node in sketch.nodes]
+    for place in range(2, len(sketch.nodes)):
+        column, behind = sketch.column(place), sketch.after(place)
+        is_owned = words[place - 1][-1] in _ANY and words[place - 2][-1] in _HAVING
+        ends = behind is None or sketch.op(behind) in _JOINTS
+        if column is None or not is_owned or not ends or not sketch.is_free(place) or not sketch.can_be_empty(column):
+            continue
+        rows = [table for other in range(place - 2) if (table := sketch.table(other)) is not None]
+        if rows[-1:] == [column.table]:
+            sketch.take(place, place - 2)
+            sketch.conditions.append(Placed(place, Comparison(Measure(column), Operator.NOT_NULL)))
+
+
+_ANY: Final = frozenset({"a", "an", "any"})
+_HAVING: Final = frozenset({"have", "has", "had", "with", "having"})
+_JOINTS: Final = frozenset({Op.AND, Op.OR, Op.BUT})

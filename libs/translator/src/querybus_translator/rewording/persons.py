@@ -48,6 +48,7 @@ _PERSON: Final = r"(?P<name>[A-Z][\w.'-]+(?: [A-Z][\w.'-]+){1,2})"
 _DONE_BY_PERSON: Final = re.compile(rf"\b(?P<done>[a-z]+(?:ed|ught|en|ung|wn|lt|ld|de)) by (?P<both>both )?{_PERSON}")
 _PERSON_DOES: Final = re.compile(rf"\b(?P<aux>[Dd]oes|[Dd]o|[Dd]id) {_PERSON} (?P<verb>[a-z]+)\b")
 _EARNING: Final = frozenset({"earn", "make"})
+_WHO_EARNS: Final = re.compile(r"^\s*who (?=(?:earns?|earned) )", re.IGNORECASE)
 _WAGES: Final = ("salary", "wage", "pay", "income")
 _SPENDS_MOST: Final = re.compile(
     r"\b(?:spends?|spent|pays?|paid) the (?P<how>most|least) (?:money )?(?:on|in|for) (?P<what>[a-z]+)\b", re.IGNORECASE
@@ -80,7 +81,9 @@ def whole_names(question: str, index: CatalogIndex) -> str:
             # "The login names of the students".
             return said[0]
         tables = index.called_by(base_form((said.groupdict().get("rows") or said["whose"]).lower()))
-        halves = labels(index, tables[0]) if len(tables) == 1 else ()
+        # A role is not asked by its halves: its rows are those of another table.
+        is_one = len(tables) == 1 and tables[0] < len(index.catalog.tables)
+        halves = labels(index, tables[0]) if is_one else ()
         if len(halves) != len(_NAMES_OF_PERSONS) or any(
             ("name",) in index.entry_of_column(tables[0], number).names
             for number in range(len(index.table(tables[0]).columns))
@@ -90,6 +93,20 @@ def whole_names(question: str, index: CatalogIndex) -> str:
         return f"{called} of {said['of']}" if said.groupdict().get("of") else f"{called} of {said['whose']}"
 
     return _WHOSE_NAME.sub(written, _NAME_OF.sub(written, question))
+
+
+def _paid(index: CatalogIndex) -> set[int]:
+    """Return the tables that hold a wage of their rows."""
+    entries = (index.entries[item] for word in _WAGES for item in index.own.get(word, ()))
+    return {entry.table for entry in entries if entry.column is not None and entry.table < len(index.catalog.tables)}
+
+
+def who_earns(question: str, index: CatalogIndex) -> str:
+    """ "Who earns the least" asks for those of the one table that holds wages."""
+    paid = _paid(index)
+    return (
+        _WHO_EARNS.sub(f"Which {spoken_name(index.table(paid.pop()).name)} ", question) if len(paid) == 1 else question
+    )
 
 
 def by_whom(question: str, index: CatalogIndex) -> str:
@@ -110,9 +127,7 @@ def by_whom(question: str, index: CatalogIndex) -> str:
         if not found and verb.startswith("work") and index.staff_table in persons:
             found = {index.staff_table: spoken_name(index.table(index.staff_table or 0).name)}
         if not found and verb in _EARNING:
-            entries = (index.entries[item] for word in _WAGES for item in index.own.get(word, ()))
-            paid = {entry.table for entry in entries if entry.column is not None and entry.table in persons}
-            found = {table: spoken_name(index.table(table).name) for table in paid}
+            found = {table: spoken_name(index.table(table).name) for table in _paid(index) & persons}
         return next(iter(found.values())) if len(found) == 1 and len(persons) > 1 else None
 
     def done(said: re.Match[str]) -> str:

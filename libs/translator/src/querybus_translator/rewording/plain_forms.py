@@ -65,6 +65,31 @@ _COMPARED_BEFORE: Final = re.compile(
     r"(?P<what>(?!than\b|or\b|and\b|number\b)[a-z]+(?: (?!than\b|or\b|and\b|of\b|in\b|for\b|with\b)[a-z]+){0,2}) than\b",
     re.IGNORECASE,
 )
+_FROM_FIRST_TO_LAST: Final = re.compile(
+    r"\b(?P<one>earliest|oldest|first) and (?:the )?(?P<other>latest|newest|most recent|last)(?= [a-z ]*?(?:date|time|day|year)s?\b)",
+    re.IGNORECASE,
+)
+_FROM_TO: Final = re.compile(
+    r",? (?:ranked |sorted |ordered )?from (?:the )?(?P<one>[a-z]+est|(?:most|least) [a-z]+) to (?:the )?(?P<other>[a-z]+est|(?:most|least) [a-z]+)\b",
+    re.IGNORECASE,
+)
+_WAYS: Final = frozenset(
+    {
+        "highest",
+        "lowest",
+        "largest",
+        "smallest",
+        "oldest",
+        "youngest",
+        "newest",
+        "latest",
+        "earliest",
+        "best",
+        "biggest",
+        "most recent",
+    }
+)
+"""Words that sort by themselves: "from highest to lowest"."""
 _NOT_HAVE: Final = re.compile(r"\b(?:do|does|did)(?: not|n't|n’t) have (?:an?|any) ", re.IGNORECASE)
 _EITHER: Final = re.compile(r"\beither (?P<one>\d[\d.,]*) or (?P<other>\d)", re.IGNORECASE)
 _OF_AGE: Final = re.compile(r"\b(?P<number>\d{1,3}) years of age\b", re.IGNORECASE)
@@ -125,6 +150,12 @@ def _of_each(said: re.Match[str]) -> str:
     return f"for each {said['agent']}" if is_said else said[0]
 
 
+def _from_to(said: re.Match[str]) -> str:
+    """ "From cheapest to most expensive": the cheapest first. What says of no figure which way it goes is read as it stands."""
+    one = said["one"].lower()
+    return said[0] if one in _WAYS else f", {one} first"
+
+
 def _so_often(said: re.Match[str]) -> str:
     """ "Guests who booked twice": exactly so often."""
     often = {"once": "1 times", "twice": "2 times"}.get(said["often"].lower(), said["often"])
@@ -156,6 +187,8 @@ _PLAIN: Final = (
     (_MAKE_MONEY, "earn "),
     (_OUTSIDE, r"\g<is> not in "),
     (_THEN_BY, r"\g<first> and "),
+    (_FROM_FIRST_TO_LAST, "minimum and maximum"),
+    (_FROM_TO, _from_to),
     (_NOT_HAVE, "have no "),
     (_EITHER, r"\g<one> or \g<other>"),
     (_OF_AGE, r"\g<number> years old"),

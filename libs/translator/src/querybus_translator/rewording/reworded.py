@@ -22,6 +22,7 @@ from querybus_translator.rewording.persons import (
     spends_most,
     staff_members,
     who_did,
+    who_earns,
     whole_names,
 )
 from querybus_translator.rewording.plain_forms import in_plain_forms
@@ -67,6 +68,9 @@ _RATING_TABLES: Final = frozenset({"rating", "review", "vote", "feedback", "eval
 _RATING_OWNERS: Final = frozenset({"average", "mean", "overall", "user", "customer", "guest", "star", "review"})
 _POINTS: Final = frozenset({"point", "points", "value", "vote"})
 _SUCCESS: Final = ("approved", "accepted", "successful", "succeeded", "passed", "won", "completed")
+_FILLED: Final = re.compile(
+    r"\b(?P<what>e-?mail|phone|telephone|mobile|fax) (?P<filler>address(?:es)?|numbers?)\b", re.IGNORECASE
+)
 _THE_YEAR: Final = re.compile(r"\b(?P<bound>before|after|since|until) the year (?:of )?(?=\d{4}\b)", re.IGNORECASE)
 _RATE_ZH: Final = re.compile(r"(?P<run>[\u4e00-\u9fff]{2,})率")
 _TOTAL_ZH: Final = re.compile(r"(?P<run>[\u4e00-\u9fff]{2,})总额")
@@ -179,6 +183,19 @@ def _stars(question: str, index: CatalogIndex) -> str:
     entries = [index.entries[item] for item in index.own.get("star", ())]
     called = [entry for entry in entries if entry.column is not None and ("star",) in entry.names]
     return _RATING.sub("stars", question) if len(called) == 1 else question
+
+
+def _without_filler(question: str, index: CatalogIndex) -> str:
+    """An email address is an email, and a phone number a phone, where no name says the second word."""
+
+    def written(said: re.Match[str]) -> str:
+        whole = f"{said['what']} {said['filler']}".lower().removesuffix("es" if said["filler"].endswith("ses") else "s")
+        names = {word for word in index.own if index.own[word]}
+        is_known = said["filler"].lower().rstrip("s") in {"addres", "address"} and "address" in names
+        is_known = is_known or index.knows(whole.replace(" ", "_")) or index.knows(whole.replace(" ", ""))
+        return said[0] if is_known or not index.similar(said["what"].lower()) else said["what"]
+
+    return _FILLED.sub(written, question)
 
 
 def _numbers_of(question: str, index: CatalogIndex) -> str:
@@ -331,9 +348,11 @@ _BY_CATALOG: Final = (
     _average_numbers,
     names_of_persons,
     by_whom,
+    who_earns,
     whole_names,
     spends_most,
     _numbers_of,
+    _without_filler,
     _rates,
     _without_prefix,
     people,

@@ -16,6 +16,7 @@ from querybus_translator.schema.chinese import TRANSLATED
 from querybus_translator.schema.comparison import CANDIDATES_MAX, Candidate, compare_names
 from querybus_translator.schema.index import RELATED, CatalogIndex
 from querybus_translator.schema.labels import labels
+from querybus_translator.schema.other_names import doers_of
 from querybus_translator.schema.values import flag_values
 
 RECALLED_MAX: Final = 20_000
@@ -33,9 +34,13 @@ LIGHT_SCORE_MIN: Final = 0.9
 
 def takes_place(tokens: Sequence[Token], start: int) -> bool:
     """Whether "place" is a part of the verb: "which shows take place in May?"."""
-    return tokens[start].norm == "place" and start > 0 and tokens[start - 1].base in _TAKE
+    if tokens[start].norm != "place" or not start:
+        return False
+    # "How many orders did Ann place": nor is it where.
+    return tokens[start - 1].base in _TAKE or any(token.norm in _AUXILIARIES for token in tokens[:start])
 
 
+_AUXILIARIES: Final = frozenset({"did", "do", "does"})
 _TAKE = frozenset({"take", "took", "taking", "taken"})
 
 
@@ -86,9 +91,7 @@ def links_meant(
     if end - start > 2 and tokens[start].norm.endswith("ed") and tokens[start + 1].norm in {"a", "an"}:
         # "Opened a ticket" is done, and no name of a column.
         candidates = [link for link in candidates if link.column is None]
-    if end - start == 1 and (token.norm.endswith("ed") or token.norm in lexicon().verbs) and _asks_when(tokens, start):
-        candidates = [_named_by_deed(link, index) for link in candidates]
-    candidates = _kinds_first(candidates)
+    candidates = _said_by_deeds(candidates, tokens, start, end, index)
     candidates = _not_said_by_rule(candidates, tokens[start:end], index)
     candidates = _of_counts(candidates, tokens, start, end, index)
     is_led = start > 0 and (
@@ -120,6 +123,33 @@ def links_meant(
     return candidates
 
 
+def _said_by_deeds(
+    candidates: list[Candidate], tokens: Sequence[Token], start: int, end: int, index: CatalogIndex
+) -> list[Candidate]:
+    """Return links by what was done, when, by whom, and of what kind those are."""
+    token = tokens[end - 1]
+    if end - start == 1 and (token.norm.endswith("ed") or token.norm in lexicon().verbs) and _asks_when(tokens, start):
+        candidates = [_named_by_deed(link, index) for link in candidates]
+    if end - start == 1 and end < len(tokens) and tokens[end].norm == "by" and token.norm.endswith("ed"):
+        said = {other.base for other in tokens[end : end + 3]}
+        candidates = [_done_by_these(link, token, said, index) for link in candidates]
+    candidates = _kinds_first(candidates)
+    if start and tokens[start - 1].norm in _COPULAS and end == len(tokens) - (tokens[-1].kind is TokenKind.MARK):
+        # "Which employees are managers": those whose kind is stored so, and not those whom others refer to by that name.
+        kinds = [link for link in candidates if link.value is not None]
+        is_role = any(link.table >= len(index.catalog.tables) for link in candidates)
+        candidates = kinds if kinds and is_role else candidates
+    return candidates
+
+
+def _done_by_these(link: Candidate, token: Token, said: set[str], index: CatalogIndex) -> Candidate:
+    """ "Supplied by Acme": by one of the suppliers, where they are not named themselves."""
+    words = index.table_words[link.table]
+    if link.column is not None or words.isdisjoint(doers_of(token.norm)) or said & words:
+        return link
+    return replace(link, score=max(link.score, LIGHT_SCORE_MIN))
+
+
 def _kinds_first(candidates: list[Candidate]) -> list[Candidate]:
     """ "Professors" are those of a table of instructors who are stored as such, and not all of them, whom the word resembles."""
     alike = {link.table for link in candidates if link.column is None and _ALIKE_MIN <= link.score < _ALIKE_MAX}
@@ -129,6 +159,7 @@ def _kinds_first(candidates: list[Candidate]) -> list[Candidate]:
     ]
 
 
+_COPULAS: Final = frozenset({"is", "are", "was", "were"})
 _ALIKE_MIN, _ALIKE_MAX = 0.8, 0.85
 """So close is a word of the thesaurus, and no other form of the same word."""
 _KIND_SCORE: Final = 0.95

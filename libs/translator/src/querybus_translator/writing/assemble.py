@@ -57,7 +57,7 @@ from querybus_translator.writing.ranked import (
     ranked_by,
     with_ties,
 )
-from querybus_translator.writing.roles_played import belonging, read_roles_played
+from querybus_translator.writing.roles_played import belonging, read_roles_played, rows_of_purchase
 from querybus_translator.writing.semijoins import are_rows_themselves, of_their_groups, semi_joined
 from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
 
@@ -322,7 +322,8 @@ def _kept_tables(sketch: Sketch, anchor: int) -> list[int]:
         if table is not None and table not in sketch.hidden_tables:
             result.setdefault(table)
             sketch.take(place)
-    return list(result)
+    bought = rows_of_purchase(sketch)
+    return list(result) if bought is None else [*result, bought]
 
 
 def _counting(measure: Measure, anchor: int) -> Measure:

@@ -32,13 +32,12 @@ def read_attributes(sketch: Sketch) -> None:
         if owner is None or owner == table or not _refers(sketch, owner, table):
             continue
         columns = [item for item in items if sketch.column(item) is not None]
-        each = _each_beside(sketch, items)
-        is_of_each = each is not None
-        if not columns and not is_of_each:
+        said_each = _each_beside(sketch, items)
+        if not columns and said_each is None:
             continue
         if not columns:
             sketch.targets += [(items[0] - 1, Measure(label)) for label in labels(sketch.index, owner)]
-        sketch.take(place, each)
+        sketch.take(place, said_each)
         sketch.targets += [(place, Measure(label)) for label in labels(sketch.index, table)]
         sketch.anchor = owner if sketch.anchor is None else sketch.anchor
         sketch.doubts += _OTHER_OWNER_DOUBT * any(_is_of_other(sketch, item, table, owner) for item in columns)

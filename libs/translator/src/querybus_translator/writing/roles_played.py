@@ -6,8 +6,12 @@ A role whose own rows are asked for joins no second copy of them: it says by whi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final
 
 from querybus_translator.language.clauses import negation_before
+from querybus_translator.language.names import name_words
+from querybus_translator.language.stems import base_form
 from querybus_translator.schema.labels import key_columns
 from querybus_translator.writing.form import (
     ColumnRef,
@@ -37,7 +41,35 @@ def belonging(sketch: Sketch) -> tuple[tuple[int, int], ...]:
             pairs.setdefault(value.table, named)
         table = sketch.table(place)
         named = table if table is not None and (value is None or table != value.table) else named
+    bought = rows_of_purchase(sketch)
+    pairs |= {table: bought for table in mentioned if bought is not None and table != bought}
     return tuple((table, source) for table, source in pairs.items())
+
+
+def rows_of_purchase(sketch: Sketch) -> int | None:
+    """ "Customers who bought a laptop": by their orders, though they review laptops as well; None where nothing lies nearer.
+
+    The one table that is called after such rows, where the shortest way between those that are named passes it by.
+    """
+    named = sketch.mentioned_tables()
+    if sketch.chinese or len(named) < 2 or not any(node.text.lower() in _PURCHASES for node in sketch.nodes):
+        return None
+    called = [name_words(table.name) for table in sketch.index.catalog.tables]
+    found = [number for number, name in enumerate(called) if name and base_form(name[-1]) in _PURCHASED]
+    if any(not _PURCHASED.isdisjoint(map(base_form, called[sketch.index.real(table)])) for table in named):
+        return None
+    graph = sketch.index.graph
+    if len(found) != 1:
+        return None
+    ways = [graph.path((one,), other) or () for one, other in pairwise(named)]
+    passed = {table for way in ways for edge in way for table in (edge.source, edge.target)}
+    if found[0] in passed or not all(len(way) > 1 for way in ways):
+        return None
+    return found[0] if all(graph.path((one,), found[0]) for one in named) else None
+
+
+_PURCHASES: Final = frozenset({"buy", "buys", "bought", "buying", "purchase", "purchases", "purchased", "sold", "sell"})
+_PURCHASED: Final = frozenset({"order", "purchase", "sale", "transaction", "invoice"})
 
 
 def _referring(sketch: Sketch, table: int, mentioned: Sequence[int]) -> frozenset[int]:

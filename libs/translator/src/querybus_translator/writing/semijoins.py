@@ -54,7 +54,7 @@ def _with_memberships(form: Form, index: CatalogIndex) -> Form | None:
     if home is None or not others:
         return form
     for table in others:
-        path = index.graph.path((home,), table)
+        path = _way(form, index, home, table)
         if not path:
             return form
         first = path[0]
@@ -98,7 +98,7 @@ def of_their_groups(form: Form, index: CatalogIndex) -> Form:
 
 def _lie_beyond(form: Form, index: CatalogIndex, home: int, first: Edge, others: Sequence[int]) -> bool:
     """Whether all other tables are reached by one key, and no condition compares with those of the other side."""
-    ways = [index.graph.path((home,), table) for table in others]
+    ways = [_way(form, index, home, table) for table in others]
     compares = any({home} < set(condition_tables(condition)) for condition in form.where)
     return not compares and all(way and way[0] == first for way in ways)
 
@@ -139,7 +139,7 @@ def _of_counted_rows(form: Form, index: CatalogIndex, homes: set[int | None]) ->
 
 
 def _with_membership(form: Form, index: CatalogIndex, home: int, table: int) -> Form:
-    path = index.graph.path((home,), table)
+    path = _way(form, index, home, table)
     if not path:
         return form
     edge = path[0]
@@ -159,6 +159,15 @@ def _with_membership(form: Form, index: CatalogIndex, home: int, table: int) -> 
     )
     membership = Membership(_column(index, home, near[0]), inside, negated=False)
     return replace(form, tables=(home,), where=(*outer, membership))
+
+
+def _way(form: Form, index: CatalogIndex, home: int, table: int) -> tuple[Edge, ...] | None:
+    """Return the keys from the rows that are asked for to others, by way of those that they belong to."""
+    beside = dict(form.near).get(table)
+    if beside is None or beside == home:
+        return index.graph.path((home,), table)
+    first, rest = index.graph.path((home,), beside), index.graph.path((beside,), table)
+    return None if first is None or rest is None else (*first, *rest)
 
 
 def _column(index: CatalogIndex, table: int, name: str) -> ColumnRef:

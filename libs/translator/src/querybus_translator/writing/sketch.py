@@ -87,9 +87,24 @@ class Sketch:
     notes: list[str] = field(default_factory=list[str])
     doubts: float = 0.0
 
+    of_roles: dict[int, int] = field(default_factory=dict[int, int])
+    """Where a column is said to be one of a role, that role: "their manager's name"."""
+
     def __post_init__(self) -> None:
         self.taken = [node.kind in {NodeKind.STOP, NodeKind.MARK} for node in self.nodes]
         self.asked = _asked_zones(self.nodes)
+        for place, pick in self.assignment.picks.items():
+            owner = self._owner_said(place)
+            if owner is not None and owner != pick.table == self.index.real(owner) and pick.column is not None:
+                self.of_roles[place] = owner
+
+    def _owner_said(self, place: int) -> int | None:
+        """Return the table whose column a node is said to be: "manager's name", "name of the manager"."""
+        if place > 1 and self.nodes[place - 1].text in {"'s", "’s"}:
+            return self.table(place - 2)
+        behind = self.after(place)
+        between = [node.text.lower() for node in self.nodes[place + 1 : behind]]
+        return self.table(behind) if between[:1] == ["of"] else None
 
     @property
     def language(self) -> Language:
@@ -106,9 +121,9 @@ class Sketch:
     def column(self, place: int | None) -> ColumnRef | None:
         """The column that a node means, None for a table, a value and everything else."""
         pick = self.pick(place)
-        if pick is None or pick.column is None or pick.value is not None:
+        if pick is None or pick.column is None or pick.value is not None or place is None:
             return None
-        return ColumnRef(pick.table, pick.column)
+        return ColumnRef(self.of_roles.get(place, pick.table), pick.column)
 
     def figure_of_verb(self, place: int | None) -> ColumnRef | None:
         """Return the figure that a verb says of its subject: what a ticket costs is its price. None for other words."""

@@ -227,8 +227,12 @@ class _Writer:
         return _Plan(tables[0], tuple(steps))
 
     def _path(self, joined: Sequence[int], table: int, beside: int | None) -> tuple[Edge, ...] | None:
-        sources = [beside] if beside is not None and beside in joined else joined
-        return self._index.graph.path(sources, table, self._hints)
+        if beside is not None and beside in joined:
+            path = self._index.graph.path([beside], table, self._hints)
+            passed = {step for edge in path or () for step in (edge.source, edge.target)} - {beside}
+            if path is not None and passed.isdisjoint(joined):
+                return path
+        return self._index.graph.path(joined, table, self._hints)
 
     def _shown(self, measure: Measure, names: _Names, plan: _Plan) -> exp.Expr:
         made = self._measure(measure, names, plan)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from querybus_translator.language.clauses import OPERATORS, adjective_concepts, label_columns
-from querybus_translator.language.lexicon import ADJECTIVES, Op
+from querybus_translator.language.lexicon import POSSESSIVES, Op
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import (
     Aggregate,
@@ -93,6 +93,13 @@ def _opened(sketch: Sketch, place: int) -> ComparedRows | None:
     if op is None or behind is None:
         return None
     column, left = _compared(sketch, place)
+    role = None if column is None else _role_at(sketch, behind, column)
+    if role is not None and column is not None:
+        # "More than their manager": each with the one row that it refers to.
+        sketch.take(place, left, behind)
+        other = ColumnRef(role, column.column)
+        sketch.conditions.append(Placed(place, Comparison(Measure(column), OPERATORS[op], other)))
+        return None
     if sketch.op(behind) in _FIGURES:
         return _figure_opened(sketch, place, behind, (column, left))
     again = sketch.column(behind)
@@ -120,6 +127,16 @@ def _opened(sketch: Sketch, place: int) -> ComparedRows | None:
         sketch.take(behind)
     figure = Aggregate.MAXIMUM if is_greatest else Aggregate.MINIMUM
     return ComparedRows(place, column, operator, figure, behind, _clause_end(sketch, behind))
+
+
+def _role_at(sketch: Sketch, place: int, column: ColumnRef) -> int | None:
+    """Return the role of the same rows that "their manager" speaks of, None for anything else."""
+    if sketch.nodes[place - 1].text.lower() not in POSSESSIVES:
+        return None
+    index = sketch.index
+    roles = {link.table for link in sketch.nodes[place].candidates if link.column is None}
+    found = [table for table in roles if table != index.real(table) == column.table]
+    return found[0] if len(found) == 1 else None
 
 
 def _same_opened(sketch: Sketch, place: int) -> ComparedRows | None:
@@ -174,9 +191,8 @@ def _compared(sketch: Sketch, place: int) -> tuple[ColumnRef | None, int | None]
         column = sketch.column(left) or sketch.figure_of_verb(left)
         if column is not None and sketch.is_numeric(column):
             return column, left
-    if sketch.op(place) not in ADJECTIVES:
-        return None, None
-    found = sketch.concept_column(adjective_concepts(sketch.nodes[place].text), place, ())
+    concepts = adjective_concepts(sketch.nodes[place].text)
+    found = sketch.concept_column(concepts, place, ()) if concepts else None
     return (None, None) if found is None or found[1] or not sketch.is_numeric(found[0]) else (found[0], None)
 
 
