@@ -10,7 +10,7 @@ from querybus_translator.language.lexicon import Op
 from querybus_translator.readers.figures.amounts import MONEY_ROWS, MONEY_ROWS_ZH, SUMS_OF_MONEY
 from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.schema.phrases import NodeKind
-from querybus_translator.writing.form import Aggregate, tables_of
+from querybus_translator.writing.form import Aggregate, Comparison, Operator, tables_of
 
 
 def counts_itself(whole: Whole) -> bool:
@@ -52,6 +52,28 @@ def counts_the_one(whole: Whole) -> bool:
             if graph.path((home,), counted) and not graph.is_many(home, counted):
                 return True
     return False
+
+
+def counts_the_fixed(whole: Whole) -> bool:
+    """Whether different keys are counted of rows that all refer to the one that is named: always one."""
+    form, index = whole.form, whole.sketch.index
+    counted = [target.column for target in form.targets if target.aggregate is Aggregate.COUNT and target.distinct]
+    named = {
+        condition.left.column.table
+        for condition in form.where
+        if isinstance(condition, Comparison)
+        and condition.operator is Operator.EQUAL
+        and condition.left.column is not None
+        and condition.left.column in labels(index, condition.left.column.table)
+    }
+    return not form.group and any(
+        column is not None
+        and edge.source == column.table
+        and edge.target in named
+        and edge.source_columns == (index.column(column.table, column.column).name,)
+        for column in counted
+        for edge in (index.graph.edges_of(column.table) if column is not None else ())
+    )
 
 
 def groups_unasked(whole: Whole) -> bool:

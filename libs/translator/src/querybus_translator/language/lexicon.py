@@ -118,6 +118,8 @@ class Lexicon:
     light_words: frozenset[str]
     verbs: frozenset[str]
     deeds: frozenset[str]
+    relating: frozenset[str]
+    verbs_behind_do: frozenset[str]
     chinese_stopwords: frozenset[str]
     related: Mapping[str, frozenset[str]]
     chinese_words: frozenset[str]
@@ -175,6 +177,8 @@ def lexicon() -> Lexicon:
         light_words=frozenset(stop["light"]),
         verbs=frozenset((*stop["verbs"], *stop["verbs_zh"])),
         deeds=frozenset(stop["deeds"]),
+        relating=frozenset(stop["relating"]),
+        verbs_behind_do=frozenset(stop["verbs_behind_do"]),
         chinese_stopwords=frozenset(stop["zh"]),
         related=related,
         chinese_words=frozenset(chinese_words),

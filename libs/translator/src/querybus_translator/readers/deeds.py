@@ -29,13 +29,29 @@ def read_verbs_of_doers(sketch: Sketch) -> None:
         # A link that is not meant here is as good as none.
         is_unlinked = node.kind is NodeKind.LINK and sketch.pick(place) is None and " " not in word
         is_unlinked = is_unlinked and all(link.value is None for link in node.candidates)
-        is_said_again = not called.isdisjoint(doers_of(word)) and not any(
-            link.score > _SAID_MIN for link in node.candidates
+        is_known = any(link.score > _SAID_MIN for link in node.candidates)
+        is_said_again = not is_known and not called.isdisjoint(doers_of(word))
+        is_verb = node.kind is NodeKind.WORD or (
+            is_unlinked and all(link.score < _FAINT_MAX for link in node.candidates)
         )
-        if ((node.kind is NodeKind.WORD or is_unlinked) and is_said_again) or (
-            is_unlinked and word in lexicon().verbs and _brings_together(sketch, place)
-        ):
+        brings = is_unlinked and word in lexicon().verbs and _brings_together(sketch, place)
+        says_again = (node.kind is NodeKind.WORD or is_unlinked) and is_said_again
+        if says_again or brings or (is_verb and _relates(sketch, place)):
             sketch.take(place)
+
+
+def _relates(sketch: Sketch, place: int) -> bool:
+    """ "Referees who officiated games", "how many goals did Jan Novak score": a verb between two that are named."""
+    word, words = sketch.nodes[place].text.lower(), lexicon()
+    is_asked = word in words.verbs_behind_do and any(node.text.lower() in _DOING for node in sketch.nodes[:place])
+    if not is_asked and word not in words.relating:
+        return False
+    kinds = {sketch.index.real(pick.table) for pick in sketch.assignment.picks.values()}
+    return len(kinds) + any(node.kind is NodeKind.TEXT for node in sketch.nodes) > 1
+
+
+_FAINT_MAX = 0.8
+_DOING = frozenset({"do", "does", "did"})
 
 
 def _brings_together(sketch: Sketch, place: int) -> bool:

@@ -400,6 +400,9 @@ def _by_concept(
         # "The heaviest dog" is an animal.
         table = rows_of_kind(sketch, kind)
     result = sketch.concept_column(concepts, place, (table, sketch.nearest_table(place))) if concepts else None
+    if result is not None and lasts(sketch, place) and not sketch.words_of(result[0]).isdisjoint(_ENDS):
+        # The longest contract is not the one that began last.
+        result = None
     ranked = sketch.nearest_table(place) if table is None else table
     if ranked is not None and is_of_time(sketch, place):
         result = newest(sketch, ranked, result)
@@ -459,6 +462,9 @@ def _by_figure_before(sketch: Sketch, place: int, descending: bool, count: int, 
 
 
 _SEVERAL = 10
+_ENDS = frozenset(
+    {"start", "started", "begin", "begun", "end", "ended", "since", "until", "founded", "opened", "hired", "signed"}
+)
 
 
 def _key_after_by(sketch: Sketch, place: int) -> Measure | None:

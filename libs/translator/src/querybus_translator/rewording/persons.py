@@ -13,7 +13,7 @@ from querybus.text.readable_name import spoken_name
 from querybus_translator.language.lexicon import lexicon
 from querybus_translator.language.stems import base_form
 from querybus_translator.schema.index import CatalogIndex
-from querybus_translator.schema.labels import labels
+from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.schema.other_names import agents_of, doers_of
 
 _NAME_OF: Final = re.compile(
@@ -103,10 +103,8 @@ def _paid(index: CatalogIndex) -> set[int]:
 
 def who_earns(question: str, index: CatalogIndex) -> str:
     """ "Who earns the least" asks for those of the one table that holds wages."""
-    paid = _paid(index)
-    return (
-        _WHO_EARNS.sub(f"Which {spoken_name(index.table(paid.pop()).name)} ", question) if len(paid) == 1 else question
-    )
+    paid = [table for table in _paid(index) if labels(index, table) != key_columns(index, table)]
+    return _WHO_EARNS.sub(f"Which {spoken_name(index.table(paid[0]).name)} ", question) if len(paid) == 1 else question
 
 
 def by_whom(question: str, index: CatalogIndex) -> str:

@@ -73,6 +73,10 @@ _FROM_TO: Final = re.compile(
     r",? (?:ranked |sorted |ordered )?from (?:the )?(?P<one>[a-z]+est|(?:most|least) [a-z]+) to (?:the )?(?P<other>[a-z]+est|(?:most|least) [a-z]+)\b",
     re.IGNORECASE,
 )
+_WITH_THEIRS: Final = re.compile(
+    r"\b(?:along |together )?with (?=the [a-z ]{1,30}? of (?:their|its|his|her)\b)", re.IGNORECASE
+)
+_SINCE_WHEN: Final = re.compile(r"^\s*since when (?:has|have|does|do|did|is|are)\b", re.IGNORECASE)
 _WAYS: Final = frozenset(
     {
         "highest",
@@ -110,7 +114,7 @@ _LISTED: Final = re.compile(
 _EACH_BEHIND: Final = (
     (
         re.compile(
-            r"\bhow many (?P<what>(?!years\b|hours\b|days\b|minutes\b|times\b)[a-z ]+?) (?:does|do|did|has|have|is|are|was|were) (?:there )?(?:[a-z]+ )?"
+            r"\bhow many (?P<what>(?!years\b|hours\b|days\b|minutes\b|times\b)[a-z ]+?) (?:does|do|did|has|have|is|are|was|were|come|live|work|study|belong) (?:there )?(?:[a-z]+ )?"
             r"(?:(?:for|in|at|of|to|from|by|on|with) )?each(?: of them| one)?(?: [a-z]+)?(?= *[?.]?$)",
             re.IGNORECASE,
         ),
@@ -189,6 +193,8 @@ _PLAIN: Final = (
     (_THEN_BY, r"\g<first> and "),
     (_FROM_FIRST_TO_LAST, "minimum and maximum"),
     (_FROM_TO, _from_to),
+    (_WITH_THEIRS, "and "),
+    (_SINCE_WHEN, r"when did"),
     (_NOT_HAVE, "have no "),
     (_EITHER, r"\g<one> or \g<other>"),
     (_OF_AGE, r"\g<number> years old"),

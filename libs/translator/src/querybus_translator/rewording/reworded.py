@@ -242,6 +242,8 @@ def _rates(question: str, index: CatalogIndex) -> str:
         return match[0]
 
     question = _RATE.sub(written, question)
+    if _NO_SHOW.search(question) is None:
+        return question
     # "No-show", where nothing is called so, denies nothing.
     named = (spoken_name(column.name) for table in index.catalog.tables for column in table.columns)
     held = (item.text for stored in index.values.values() for item in stored)

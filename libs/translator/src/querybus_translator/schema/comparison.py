@@ -120,7 +120,7 @@ def _cost_of_missing(word: str, table_words: frozenset[str]) -> float:
 
 def _is_unit(word: str) -> bool:
     """Whether it says what an amount is in: "weight" is `weight_kg`."""
-    return unit_of_measure(word) is not None and word not in _ALSO_OTHERS
+    return (unit_of_measure(word) is not None and word not in _ALSO_OTHERS) or word in lexicon().scales
 
 
 _ALSO_OTHERS: Final = frozenset({"min", "mins", "day", "week", "hour", "second"})

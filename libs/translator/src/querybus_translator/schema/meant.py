@@ -123,6 +123,9 @@ def links_meant(
     return candidates
 
 
+_PAIR: Final = 2
+
+
 def _said_by_deeds(
     candidates: list[Candidate], tokens: Sequence[Token], start: int, end: int, index: CatalogIndex
 ) -> list[Candidate]:
@@ -139,6 +142,14 @@ def _said_by_deeds(
         kinds = [link for link in candidates if link.value is not None]
         is_role = any(link.table >= len(index.catalog.tables) for link in candidates)
         candidates = kinds if kinds and is_role else candidates
+    if end - start == _PAIR and token.norm.endswith("ed") and end < len(tokens) and tokens[end].norm == "by":
+        # "Teams sponsored by": the teams, and not the rows that bring them and their sponsors together.
+        named = index.called_by(tokens[start].base)
+        candidates = [
+            link
+            for link in candidates
+            if link.column is not None or not named or len(name_words(index.table(link.table).name)) > _PAIR
+        ]
     return candidates
 
 

@@ -6,12 +6,13 @@ column is meant is decided later, over the whole question.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import Final
 
-from querybus.core.catalog import ColumnKind
+from querybus.core.catalog import Column, ColumnKind
 from querybus.text.vocabulary import is_word
 from querybus.text.words import word_set
 from querybus_translator.language.lexicon import Op, lexicon
@@ -338,7 +339,24 @@ def _named(
     found = recalled(words, index, bounded=bounded)
     if not found and len(words) > 1 and token.base in lexicon().fillers:
         found = _without_filler(words[:-1], token.base, index, bounded=bounded)
+    if not found and len(words) > 1 and token.base == "year":
+        # "Founding year" of a column that is called `founded`.
+        found = tuple(
+            replace(one, score=one.score - _FILLER_COST)
+            for one in recalled(words[:-1], index, bounded=bounded)
+            if one.column is not None and _holds_years(index.column(one.table, one.column))
+        )
     return [one for one in found if not light or one.score >= LIGHT_SCORE_MIN]
+
+
+def _holds_years(column: Column) -> bool:
+    """Whether a column says when: by its type, or as whole numbers of four digits."""
+    ends = (column.profile.value_min, column.profile.value_max) if column.profile is not None else ()
+    is_year = column.kind is ColumnKind.INTEGER and bool(ends) and all(end and _YEAR.fullmatch(end) for end in ends)
+    return is_year or column.kind in (ColumnKind.DATE, ColumnKind.DATETIME)
+
+
+_YEAR: Final = re.compile(r"1[5-9]\d\d|20\d\d")
 
 
 def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Span]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from querybus.core.catalog import Catalog, Table
@@ -41,6 +42,7 @@ def agents_of(participle: str) -> tuple[str, ...]:
     return (f"{root}er", f"{root}or", f"{root}r") if root != participle else ()
 
 
+@lru_cache(maxsize=4_096)
 def doers_of(verb: str) -> frozenset[str]:
     """Return what those may be called who do what a verb says, in whatever form it stands.
 
