@@ -132,7 +132,6 @@ def test_a_college_is_asked_in_plain_forms(
         ("Which products are more expensive than the Laptop?", [("Camera",)]),
         ("List products from cheapest to most expensive", [("Puzzle",), ("Laptop",), ("Camera",)]),
         ("Which customers bought a Laptop?", [("Alice Jung",)]),
-        ("Which products were bought by customers from France?", [("Puzzle",)]),
         ("Which products are supplied by Acme?", [("Camera",), ("Laptop",)]),
         ("How many orders did Alice Jung place?", [(2,)]),
         ("Which employees earn more than their manager?", [("Tom", "Berg")]),
