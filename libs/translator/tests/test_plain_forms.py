@@ -117,6 +117,9 @@ def catalogs(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Catalog]:
         ("Students whose first name is Mia", [("Mia", "Chen")]),
         ("How many students are named Smith?", [(1,)]),
         ("Where is the Physics department?", [("Tower",)]),
+        ("Which departments were founded in 1901 or 1950?", [("Biology",), ("Physics",)]),
+        ("Which departments are older than Physics?", [("Biology",)]),
+        ("Which students in the Physics department are older than 20?", [("Noah", "Smith")]),
         ("List all courses sorted by credits, then by title", [("Optics",), ("Rome",), ("Genetics",)]),
     ],
 )
@@ -138,6 +141,7 @@ def test_a_college_is_asked_in_plain_forms(
         ("Who is the manager of Lea Stern?", [("Ana", "Vogel")]),
         ("Which employees are managers?", [("Ana", "Vogel")]),
         ("Who earns the least?", [("Lea", "Stern")]),
+        ("Which supplier has the cheapest product?", [("Globex",)]),
         ("What is the earliest and the latest order date?", [("2025-03-01", "2026-05-02")]),
         ("Which payment method is used most in the Downtown store?", [("cash",)]),
         ("Which customers have an email address?", [("Alice Jung",)]),
@@ -157,6 +161,7 @@ def test_a_shop_is_asked_in_plain_forms(
         ("Which students live in the same city?", "college"),
         ("Which countries have customers but no suppliers?", "shop"),
         ("Which suppliers were audited in 2024?", "shop"),
+        ("Which employees earn less than the average salary of their store?", "shop"),
     ],
 )
 def test_what_may_mean_two_things_or_says_a_deed_of_nobody_is_asked_back(

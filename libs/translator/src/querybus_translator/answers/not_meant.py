@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
 from querybus.core.catalog import ColumnKind
@@ -81,6 +82,22 @@ def _lacks_in_common(whole: Whole) -> bool:
             and any(column.name == name for column in index.table(table).columns)
             for table in sketch.mentioned_tables()
         )
+    )
+
+
+def _averages_all(whole: Whole) -> bool:
+    """Whether each row was compared with the average of all, though its own group is meant: "the average of their store"."""
+    nodes = whole.sketch.nodes
+    compares = any(
+        isinstance(item, Comparison)
+        and isinstance(item.right, Form)
+        and any(target.aggregate is Aggregate.AVERAGE for target in item.right.targets)
+        for item in whole.form.where
+    )
+    said = [node.text.lower() for node in nodes]
+    return compares and any(
+        one in {"of", "in", "for", "within"} and other in {"their", "its", "his", "her", "the same"}
+        for one, other in pairwise(said[next((at for at, node in enumerate(nodes) if node.op is Op.AVERAGE), 0) :])
     )
 
 
@@ -423,6 +440,7 @@ NOT_MEANT: Final[tuple[Rule, ...]] = (
     _joins_strangers,
     _shares_with_nobody,
     _lacks_in_common,
+    _averages_all,
     _ranks_one,
     counts_itself,
     _echoes,

@@ -25,6 +25,7 @@ from querybus_translator.readers.superlatives import (
     doer,
     doubts_of_several,
     ends_question,
+    has_own_figure,
     is_compared,
     is_direct,
     is_done,
@@ -378,7 +379,11 @@ def _highest(sketch: Sketch, place: int) -> None:
             sketch.rankings.append(Ranking(place, key, descending, count))
             return
     amount = (
-        one_amount(sketch, following + 1) if following is not None and sketch.table(following) is not None else None
+        one_amount(sketch, following + 1)
+        if following is not None
+        and sketch.table(following) is not None
+        and not has_own_figure(sketch, place, following)
+        else None
     )
     word = sketch.nodes[place].text.lower()
     is_large = word.endswith(SIZES) and not asks_money(sketch) and amount == amount_of_rows(sketch, following or place)

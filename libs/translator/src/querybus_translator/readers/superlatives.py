@@ -252,3 +252,14 @@ def doubts_of_several(rankings: Sequence[Ranking]) -> float:
     if len(rankings) < 2:
         return 0.0
     return 0.3 if len({ranking.descending for ranking in rankings}) == 1 else 0.6
+
+
+def has_own_figure(sketch: Sketch, place: int, ranked: int) -> bool:
+    """ "The supplier of the cheapest product": by its price, whatever else of products adds up."""
+    concepts, table = concepts_of(sketch, place), sketch.table(ranked)
+    found = sketch.concept_column(concepts, place, (table,)) if concepts else None
+    return (
+        found is not None
+        and found[0].table == table
+        and not sketch.nodes[place].text.lower().endswith((*HEIGHTS, *SIZES))
+    )

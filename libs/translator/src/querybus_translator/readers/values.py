@@ -290,13 +290,29 @@ def _is_key_of(sketch: Sketch, place: int, number: float) -> bool:
     return True
 
 
+def _is_another(sketch: Sketch, place: int, number: int | float) -> bool:
+    """ "Founded in 1901 or 1910", "a rating of 4 or 5": the second figure is one of the same column. Return whether it was read so."""
+    joint = sketch.before(place)
+    first = sketch.before(joint)
+    if sketch.op(joint) is not Op.OR or first is None or sketch.number(first) is None:
+        return False
+    for placed in sketch.conditions:
+        condition = placed.condition
+        if placed.place == first and isinstance(condition, Comparison) and condition.operator is Operator.EQUAL:
+            sketch.take(place)
+            take_units(sketch, place)
+            sketch.conditions.append(Placed(place, Comparison(condition.left, Operator.EQUAL, Literal(number))))
+            return True
+    return False
+
+
 def read_bare_number(sketch: Sketch, place: int) -> None:
     number = sketch.nodes[place].number
     if number is None:
         return
     left = sketch.before(place, over=JOINING)
     right = sketch.after(place, over=(*UNITS, Op.DISTINCT))
-    if _is_key_of(sketch, place, number):
+    if _is_key_of(sketch, place, number) or _is_another(sketch, place, number):
         return
     column = sketch.column(left) if sketch.is_free(left) else None
     between = {node.text.lower() for node in sketch.nodes[(left or 0) + 1 : place]}

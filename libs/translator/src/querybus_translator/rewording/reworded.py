@@ -68,6 +68,7 @@ _RATING_TABLES: Final = frozenset({"rating", "review", "vote", "feedback", "eval
 _RATING_OWNERS: Final = frozenset({"average", "mean", "overall", "user", "customer", "guest", "star", "review"})
 _POINTS: Final = frozenset({"point", "points", "value", "vote"})
 _SUCCESS: Final = ("approved", "accepted", "successful", "succeeded", "passed", "won", "completed")
+_NUMBER_OF: Final = re.compile(r"\bnumber of (?P<noun>[a-z]+)\b", re.IGNORECASE)
 _FILLED: Final = re.compile(
     r"\b(?P<what>e-?mail|phone|telephone|mobile|fax) (?P<filler>address(?:es)?|numbers?)\b", re.IGNORECASE
 )
@@ -183,6 +184,27 @@ def _stars(question: str, index: CatalogIndex) -> str:
     entries = [index.entries[item] for item in index.own.get("star", ())]
     called = [entry for entry in entries if entry.column is not None and ("star",) in entry.names]
     return _RATING.sub("stars", question) if len(called) == 1 else question
+
+
+def _stored_numbers(question: str, index: CatalogIndex) -> str:
+    """ "The average number of hosts of parties", where parties have a column of just that name: what it holds, and no rows of hosts."""
+    said = {base_form(word) for word in re.findall(r"[a-z]+", question.lower())}
+
+    def written(match: re.Match[str]) -> str:
+        wanted = ("number", base_form(match["noun"].lower()))
+        found = {
+            column.name
+            for entry in (index.entries[item] for item in index.own.get("number", ()))
+            if entry.column is not None and entry.table < len(index.catalog.tables)
+            for column in (index.column(entry.table, entry.column),)
+            if column.name.lower().startswith("number")
+            and tuple(base_form(word) for word in name_words(column.name) if word != "of") == wanted
+            and index.holds_figures(entry.table, entry.column)
+            and said & (index.table_words[entry.table] - set(wanted))
+        }
+        return found.pop() if len(found) == 1 else match[0]
+
+    return _NUMBER_OF.sub(written, question)
 
 
 def _without_filler(question: str, index: CatalogIndex) -> str:
@@ -354,6 +376,7 @@ _BY_CATALOG: Final = (
     whole_names,
     spends_most,
     _numbers_of,
+    _stored_numbers,
     _without_filler,
     _rates,
     _without_prefix,

@@ -277,11 +277,12 @@ class Sketch:
         wanted = [
             table for table in (*tables, self.nearest_table(place), *self.mentioned_tables()) if table is not None
         ]
-        for table in dict.fromkeys(wanted):
-            result = self._concept_in(concepts, table, base_form(self.nodes[place].text.lower()))
-            if result is not None:
-                return result
-        return None
+        said = base_form(self.nodes[place].text.lower())
+        found = (self._concept_in(concepts, table, said) for table in dict.fromkeys(wanted))
+        results = [result for result in found if result is not None]
+        # "Students of the Physics department who are older than 25" have an age; the department was only founded some day.
+        direct = (result for result in results if not result[1]) if not tables else iter(())
+        return next(direct, results[0] if results else None)
 
     def _concept_in(self, concepts: Sequence[Concept], table: int, said: str) -> tuple[ColumnRef, bool] | None:
         best: tuple[float, ColumnRef, bool] | None = None

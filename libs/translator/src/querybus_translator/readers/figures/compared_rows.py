@@ -23,7 +23,7 @@ from querybus_translator.writing.form import (
     Operator,
     condition_tables,
 )
-from querybus_translator.writing.sketch import Placed, Sketch
+from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
 from querybus_translator.writing.write import columns_named
 
 _COMPARING: Final = (
@@ -37,6 +37,12 @@ _FIGURES: Final = {
     Op.LOWEST: Aggregate.MINIMUM,
 }
 _OF: Final = frozenset({"of", "for", "among"})
+_BACKWARDS: Final = {
+    Operator.GREATER: Operator.LESS,
+    Operator.AT_LEAST: Operator.AT_MOST,
+    Operator.LESS: Operator.GREATER,
+    Operator.AT_MOST: Operator.AT_LEAST,
+}
 _MORE: Final = frozenset({Operator.GREATER, Operator.AT_LEAST})
 _OF_ALL: Final = frozenset({"all", "every", "each"})
 _OF_SOME: Final = frozenset({"some", "one"})
@@ -92,8 +98,8 @@ def _opened(sketch: Sketch, place: int) -> ComparedRows | None:
     behind = sketch.after(place, over=(Op.EACH,))
     if op is None or behind is None:
         return None
-    column, left = _compared(sketch, place)
-    role = None if column is None else _role_at(sketch, behind, column)
+    column, left, backwards = _compared(sketch, place)
+    role = None if column is None or backwards else _role_at(sketch, behind, column)
     if role is not None and column is not None:
         # "More than their manager": each with the one row that it refers to.
         sketch.take(place, left, behind)
@@ -101,7 +107,7 @@ def _opened(sketch: Sketch, place: int) -> ComparedRows | None:
         sketch.conditions.append(Placed(place, Comparison(Measure(column), OPERATORS[op], other)))
         return None
     if sketch.op(behind) in _FIGURES:
-        return _figure_opened(sketch, place, behind, (column, left))
+        return None if backwards else _figure_opened(sketch, place, behind, (column, left))
     again = sketch.column(behind)
     if again is not None and (column is None or again == column) and sketch.is_numeric(again):
         # "Than the price of any wine from Graz".
@@ -120,7 +126,7 @@ def _opened(sketch: Sketch, place: int) -> ComparedRows | None:
     is_strict = is_named or not said.isdisjoint(_OF_ALL)
     if not is_strict and said.isdisjoint(_OF_SOME):
         sketch.doubts += _UNSAID_DOUBT
-    operator = OPERATORS[op]
+    operator = _BACKWARDS[OPERATORS[op]] if backwards else OPERATORS[op]
     is_greatest = (operator in _MORE) == (is_strict or said.isdisjoint(_OF_SOME))
     sketch.take(place, left, named, *(other for other in range(place, behind) if sketch.op(other) is Op.EACH))
     if rows is not None:
@@ -184,16 +190,18 @@ def _figure_opened(
     return ComparedRows(place, column, operator, _FIGURES[sketch.op(behind) or Op.AVERAGE], rows, end)
 
 
-def _compared(sketch: Sketch, place: int) -> tuple[ColumnRef | None, int | None]:
-    """Return the figure that is compared, and where it is named."""
+def _compared(sketch: Sketch, place: int) -> tuple[ColumnRef | None, int | None, bool]:
+    """Return the figure that is compared, where it is named, and whether more of what is said is less of it: an older team was founded earlier."""
     left = sketch.before(place)
     if left is not None and sketch.is_free(left):
         column = sketch.column(left) or sketch.figure_of_verb(left)
         if column is not None and sketch.is_numeric(column):
-            return column, left
+            return column, left, False
     concepts = adjective_concepts(sketch.nodes[place].text)
     found = sketch.concept_column(concepts, place, ()) if concepts else None
-    return (None, None) if found is None or found[1] or not sketch.is_numeric(found[0]) else (found[0], None)
+    if found is None or not (sketch.is_numeric(found[0]) or (found[1] and sketch.kind(found[0]) in TEMPORAL)):
+        return None, None, False
+    return found[0], None, found[1]
 
 
 def _is_one_row(sketch: Sketch, place: int) -> bool:
