@@ -1,4 +1,4 @@
-"""Forms that grammars begin with, over a college and a shop: comparisons, other rows, lists, roles, deeds, seconds."""
+"""Forms that grammars begin with, over a college, a shop and a gym: comparisons, other rows, lists, roles, deeds, seconds."""
 
 from __future__ import annotations
 
@@ -55,7 +55,21 @@ INSERT INTO orders VALUES (1, 1, 1, '2025-03-01', 'cash'), (2, 1, 2, '2026-05-02
 INSERT INTO order_items VALUES (1, 1, 1, 1), (2, 2, 2, 3), (3, 3, 2, 1);
 INSERT INTO reviews VALUES (1, 1, 2, 5), (2, 2, 1, 3);
 """
-SCRIPTS = {"college": COLLEGE_ROWS, "shop": SHOP_ROWS}
+GYM_ROWS = """
+CREATE TABLE plans (plan_id INTEGER PRIMARY KEY, plan_name TEXT, access_hours TEXT);
+CREATE TABLE members (member_id INTEGER PRIMARY KEY, first_name TEXT, last_name TEXT, joined_on DATE, left_on DATE, plan_id INTEGER REFERENCES plans (plan_id));
+CREATE TABLE trainers (trainer_id INTEGER PRIMARY KEY, full_name TEXT);
+CREATE TABLE classes (class_id INTEGER PRIMARY KEY, class_name TEXT, trainer_id INTEGER REFERENCES trainers (trainer_id));
+CREATE TABLE sessions (session_id INTEGER PRIMARY KEY, class_id INTEGER REFERENCES classes (class_id), held_at DATETIME, cancelled INTEGER);
+CREATE TABLE bookings (booking_id INTEGER PRIMARY KEY, session_id INTEGER REFERENCES sessions (session_id), member_id INTEGER REFERENCES members (member_id));
+INSERT INTO plans VALUES (1, 'Basic', 'off-peak'), (2, 'Plus', 'all day');
+INSERT INTO members VALUES (1, 'Nora', 'Fink', '2024-03-01', NULL, 1), (2, 'Ravi', 'Moss', '2026-02-01', '2026-09-01', 2), (3, 'Ella', 'Wang', '2026-07-15', NULL, 2);
+INSERT INTO trainers VALUES (1, 'Kira Holm'), (2, 'Dan Mertens');
+INSERT INTO classes VALUES (1, 'Box Fit', 1), (2, 'Power Pump', 2);
+INSERT INTO sessions VALUES (1, 1, '2026-10-01 18:00:00', 0), (2, 1, '2026-10-08 18:00:00', 1), (3, 2, '2026-10-02 09:00:00', 0);
+INSERT INTO bookings VALUES (1, 1, 1), (2, 1, 3), (3, 3, 1);
+"""
+SCRIPTS = {"college": COLLEGE_ROWS, "shop": SHOP_ROWS, "gym": GYM_ROWS}
 
 
 @pytest.fixture(scope="module")
@@ -142,6 +156,7 @@ def test_a_college_is_asked_in_plain_forms(
         ("Which employees are managers?", [("Ana", "Vogel")]),
         ("Who earns the least?", [("Lea", "Stern")]),
         ("Which supplier has the cheapest product?", [("Globex",)]),
+        ("Which job title has the highest salary on average?", [("Manager",)]),
         ("What is the earliest and the latest order date?", [("2025-03-01", "2026-05-02")]),
         ("Which payment method is used most in the Downtown store?", [("cash",)]),
         ("Which customers have an email address?", [("Alice Jung",)]),
@@ -152,6 +167,22 @@ def test_a_shop_is_asked_in_plain_forms(
     catalogs: Mapping[str, Catalog], question: str, rows: list[tuple[object, ...]]
 ) -> None:
     assert _answered(question, "shop", catalogs) == rows
+
+
+@pytest.mark.parametrize(
+    ("question", "rows"),
+    [
+        ("Which plans give access all day?", [("Plus",)]),
+        ("How many people joined in 2026?", [(2,)]),
+        ("Who joined most recently?", [("Ella", "Wang")]),
+        ("Cancellation rate by class", [("Box Fit", 50.0), ("Power Pump", 0.0)]),
+        ("How many different members took part in Box Fit?", [(2,)]),
+    ],
+)
+def test_a_gym_is_asked_in_plain_forms(
+    catalogs: Mapping[str, Catalog], question: str, rows: list[tuple[object, ...]]
+) -> None:
+    assert _answered(question, "gym", catalogs) == rows
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,7 @@ from querybus_translator.readers.superlatives import (
     names_rows,
     newest,
     ordinal_before,
+    ranked_on_average,
     ranks,
     says_when,
     stands_apart,
@@ -85,6 +86,7 @@ def read_rankings(sketch: Sketch) -> None:
     for place in sketch.free_places(Op.MAXIMUM, Op.MINIMUM):
         if not sketch.asked[place] and not is_compared(sketch, place):
             _highest(sketch, place)
+    ranked_on_average(sketch)
     _number_of_rows(sketch)
     sketch.doubts += doubts_of_several(sketch.rankings)
 

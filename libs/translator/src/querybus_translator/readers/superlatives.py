@@ -12,7 +12,7 @@ from querybus_translator.language.lexicon import ADJECTIVES, Concept, Op, lexico
 from querybus_translator.language.stems import base_form
 from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.schema.phrases import NodeKind
-from querybus_translator.writing.form import ColumnRef
+from querybus_translator.writing.form import Aggregate, ColumnRef, Measure
 from querybus_translator.writing.sketch import TEMPORAL, Ranking, Sketch
 
 LASTING: Final = frozenset({"take", "takes", "took", "taken", "last", "lasts", "lasted"})
@@ -263,3 +263,16 @@ def has_own_figure(sketch: Sketch, place: int, ranked: int) -> bool:
         and found[0].table == table
         and not sketch.nodes[place].text.lower().endswith((*HEIGHTS, *SIZES))
     )
+
+
+def ranked_on_average(sketch: Sketch) -> None:
+    """ "Which brand is the most expensive on average": by the average of its figures, and not by the highest single one."""
+    said = [place for place in sketch.free_places(Op.AVERAGE) if sketch.nodes[place].text.lower() == "on average"]
+    if len(said) != 1 or len(sketch.rankings) != 1:
+        return
+    ranking = sketch.rankings[0]
+    by = ranking.by
+    if by is None or by.column is None or by.aggregate is not None or not sketch.is_numeric(by.column):
+        return
+    sketch.take(*said)
+    sketch.rankings[0] = replace(ranking, by=Measure(by.column, Aggregate.AVERAGE), direct=False)

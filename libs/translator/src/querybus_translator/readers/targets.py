@@ -130,6 +130,9 @@ def _head(sketch: Sketch) -> None:
         if sketch.op(place) is not Op.SHOW or not sketch.asked[place]:
             continue
         following = sketch.after(place, over=(Op.DISTINCT, Op.SHOW))
+        if sketch.table(following) is not None:
+            # "Which plans give access all day": the plans.
+            return
         column = sketch.column(following)
         ranked = any(
             ranking.grouped == column or (ranking.by and ranking.by.column == column) for ranking in sketch.rankings

@@ -47,6 +47,10 @@ _WHOSE_NAME: Final = re.compile(
 _PERSON: Final = r"(?P<name>[A-Z][\w.'-]+(?: [A-Z][\w.'-]+){1,2})"
 _DONE_BY_PERSON: Final = re.compile(rf"\b(?P<done>[a-z]+(?:ed|ught|en|ung|wn|lt|ld|de)) by (?P<both>both )?{_PERSON}")
 _PERSON_DOES: Final = re.compile(rf"\b(?P<aux>[Dd]oes|[Dd]o|[Dd]id) {_PERSON} (?P<verb>[a-z]+)\b")
+_WHO_DID_FIRST: Final = re.compile(
+    r"(?P<who>^\s*who|\bhow many people) (?P<rest>(?:was |were |have |has )?(?P<deed>[a-z]+ed|left|born)\b)",
+    re.IGNORECASE,
+)
 _EARNING: Final = frozenset({"earn", "make"})
 _WHO_EARNS: Final = re.compile(r"^\s*who (?=(?:earns?|earned) )", re.IGNORECASE)
 _WAGES: Final = ("salary", "wage", "pay", "income")
@@ -191,6 +195,29 @@ def names_of_persons(question: str, index: CatalogIndex) -> str:
         if len(known) == 1:
             question = said.sub(lambda found, name=known[0]: name + ("s" if found[0].endswith("s") else ""), question)
     return question
+
+
+def who_did_first(question: str, index: CatalogIndex) -> str:
+    """ "Who joined most recently", "how many people left this year": those of the one table with the day of it."""
+
+    def rows(deed: str) -> str | None:
+        tables = {
+            entry.table
+            for word in (deed, base_form(deed))
+            for entry in (index.entries[item] for item in index.own.get(word, ()))
+            if entry.column is not None
+            and entry.table < len(index.catalog.tables)
+            and index.column(entry.table, entry.column).kind in (ColumnKind.DATE, ColumnKind.DATETIME)
+            and any(name[0] == word for name in entry.names)
+        } & {table for table, _ in index.names_of_persons}
+        return spoken_name(index.table(tables.pop()).name) if len(tables) == 1 else None
+
+    def written(said: re.Match[str]) -> str:
+        called = rows(said["deed"].lower())
+        asks = "Which" if said["who"].strip().lower() == "who" else "how many"
+        return said[0] if called is None else f"{asks} {called} {said['rest']}"
+
+    return _WHO_DID_FIRST.sub(written, question)
 
 
 def people(question: str, index: CatalogIndex) -> str:

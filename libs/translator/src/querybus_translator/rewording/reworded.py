@@ -22,6 +22,7 @@ from querybus_translator.rewording.persons import (
     spends_most,
     staff_members,
     who_did,
+    who_did_first,
     who_earns,
     whole_names,
 )
@@ -371,6 +372,7 @@ _BY_CATALOG: Final = (
     _stars,
     _average_numbers,
     names_of_persons,
+    who_did_first,
     by_whom,
     who_earns,
     whole_names,

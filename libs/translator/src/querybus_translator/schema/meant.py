@@ -34,6 +34,8 @@ LIGHT_SCORE_MIN: Final = 0.9
 
 def takes_place(tokens: Sequence[Token], start: int) -> bool:
     """Whether "place" is a part of the verb: "which shows take place in May?"."""
+    if tokens[start].norm == "part" and start:
+        return tokens[start - 1].base in _TAKE
     if tokens[start].norm != "place" or not start:
         return False
     # "How many orders did Ann place": nor is it where.

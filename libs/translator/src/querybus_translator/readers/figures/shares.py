@@ -34,6 +34,10 @@ def _share(sketch: Sketch, place: int) -> None:
         sketch.targets.append((place, Measure(column, Aggregate.SHARE, table=column.table)))
         sketch.anchor = sketch.anchor if sketch.anchor is not None else column.table
         return
+    said = sketch.pick(beside)
+    if column is not None and said is not None and said.with_table and sketch.is_flag(column):
+        # "Cancelled sessions by class": of the sessions, which the flag is said with.
+        table = None
     if table is None and column is not None and beside is not None and sketch.is_free(beside):
         table, other = column.table, beside
         if sketch.is_flag(column):
