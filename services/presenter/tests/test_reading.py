@@ -328,6 +328,30 @@ def test_where_a_row_refers_to_a_place_by_two_keys_it_is_said_by_which() -> None
     )
 
 
+def test_rows_that_refer_to_rows_of_their_own_table_are_said_by_the_key() -> None:
+    staff = Table(
+        name="employees",
+        columns=(
+            column("employee_id", ColumnKind.INTEGER),
+            column("last_name"),
+            column("salary", ColumnKind.NUMBER),
+            column("manager_id", ColumnKind.INTEGER),
+        ),
+        primary_key=("employee_id",),
+        foreign_keys=(
+            ForeignKey(columns=("manager_id",), referred_table="employees", referred_columns=("employee_id",)),
+        ),
+    )
+    catalog = Catalog(connection="shop", dialect=Dialect.SQLITE, tables=(staff,))
+    sql = (
+        "SELECT t1.last_name, t2.last_name FROM employees AS t1 JOIN employees AS t2 ON t1.manager_id = t2.employee_id"
+        " WHERE t1.salary > t2.salary"
+    )
+    made = reading(read(sql, Dialect.SQLITE), catalog, WORDS["en", "business"], with_names=False)
+    assert made is not None
+    assert made.text == "Employees: last name and last name (manager), where salary is above salary (manager)."
+
+
 def test_brackets_around_conditions_that_all_hold_do_not_hide_a_period() -> None:
     made = read_as(
         "SELECT COUNT(*) FROM orders WHERE channel = 'app' AND (order_date >= '2026-05-01' AND order_date < '2026-06-01')"

@@ -49,7 +49,7 @@ class Scope:
                 if len(sides) != 2 or len(keys) != 1 or not isinstance(known, Table):
                     continue
                 origin = self.origin(keys[0])
-                if origin is not None and _refers_often(origin[0], known):
+                if origin is not None and (_refers_often(origin[0], known) or _refers_to_own(*origin, known)):
                     return origin[1]
         return None
 
@@ -58,6 +58,15 @@ class Scope:
         for source in self.sources.values():
             if isinstance(source, exp.Select):
                 yield scope_of(source, self.catalog)
+
+
+def _refers_to_own(table: Table, key: Column, other: Table) -> bool:
+    """Whether a key refers to rows of its own table: an employee's manager."""
+    is_own = table.name.lower() == other.name.lower()
+    return is_own and any(
+        reference.columns == (key.name,) and reference.referred_table.lower() == table.name.lower()
+        for reference in table.foreign_keys
+    )
 
 
 def _refers_often(table: Table, other: Table) -> bool:
