@@ -137,6 +137,22 @@ def test_a_table_used_by_its_name_after_it_got_an_alias_comes_with_the_aliases()
     assert (decision.facts.qualifier, decision.facts.candidates) == ("customer", ("c", "p"))
 
 
+@pytest.mark.parametrize("dialect", [Dialect.SQLITE, Dialect.POSTGRESQL, Dialect.MYSQL])
+def test_a_key_followed_by_a_dot_is_a_missing_join_and_no_harm(dialect: Dialect) -> None:
+    decision = refusal("SELECT p.amount FROM purchase AS p WHERE p.customer_id.city = 'York'", dialect)
+    assert (decision.code, decision.facts.qualifier) == (FailureCode.MISSING_ALIAS, "p.customer_id")
+
+
+def test_on_oracle_it_may_call_a_method() -> None:
+    decision = refusal("SELECT p.amount FROM purchase p WHERE p.customer_id.city = 'York'", Dialect.ORACLE)
+    assert decision.code is FailureCode.SAFETY
+
+
+@pytest.mark.parametrize("text", ["“York”", "‘York’", "“%o%”", "„York“"])
+def test_curly_quotes_around_a_text_are_broken_sql_and_no_harm(text: str) -> None:
+    assert refusal(f"SELECT name FROM customer WHERE city LIKE {text}").code is FailureCode.SYNTAX_ERROR
+
+
 def test_a_syntax_error_says_where_without_terminal_codes() -> None:
     decision = refusal("SELECT name FROM customer WHERE AND")
     assert decision.code is FailureCode.SYNTAX_ERROR

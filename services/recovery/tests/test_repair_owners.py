@@ -38,6 +38,7 @@ INSERT INTO team VALUES (1, 'Reds'), (2, 'Blues');
 HELD = {
     ("maker", "brand"): ("Volta", "Ampere"),
     ("city", "name"): ("Bern", "Rome"),
+    ("city", "region"): ("north", "south"),
     ("label", "name"): ("eco", "plain"),
 }
 
@@ -128,6 +129,11 @@ def test_of_two_owners_the_one_that_holds_the_value_is_joined() -> None:
 def test_a_text_is_not_compared_with_a_number_where_another_owner_has_texts() -> None:
     sql, rows = first("SELECT sale_id FROM sale WHERE brand = 'Volta'")
     assert rows == [(1,), (2,), (3,)], sql
+
+
+def test_a_value_is_looked_for_beside_the_named_column_that_is_known_not_to_hold_it() -> None:
+    sql, rows = first("SELECT title FROM model WHERE name = 'north'")
+    assert (rows, "city.region = 'north'" in sql) == ([("Two",), ("Three",)], True), sql
 
 
 def test_what_rows_are_grouped_by_says_which_table_names_them() -> None:

@@ -93,18 +93,19 @@ def _struct_names(query: exp.Expr, sources: Sources, dialect: Dialect) -> set[st
 def _unknown_qualifier(column: exp.Column, dialect: Dialect) -> Failure:
     parts = [column.args[name].name for name in ("catalog", "db", "table") if column.args.get(name)]
     qualifier = ".".join(parts)
+    select = column.find_ancestor(exp.Select)
+    visible = source_names(select, dialect) if select is not None else set[str]()
     if (
         column.name.lower() in ("nextval", "currval")
         or functions.is_dangerous(parts[0])
-        or len(parts) > 1
+        or (len(parts) > 1 and not _follows(column, visible, dialect))
         or is_system(parts[0].lower(), parts[0], dialect)
         or (dialect is Dialect.ORACLE and parts[0].lower().startswith(("utl_", "dbms_", "ctx", "htp", "owa", "sys")))
     ):
         return unsafe(
             Rule.QUALIFIER_UNKNOWN, "function call without parentheses is not allowed", f"{qualifier}.{column.name}"
         )
-    select = column.find_ancestor(exp.Select)
-    scope = tuple(sorted(source_names(select, dialect)))[:8] if select is not None else ()
+    scope = tuple(sorted(visible))[:8]
     identifier = column.args["table"]
     return refuse(
         FailureCode.MISSING_ALIAS,
@@ -117,3 +118,13 @@ def _unknown_qualifier(column: exp.Column, dialect: Dialect) -> Failure:
         line=identifier.meta.get("line"),
         column=identifier.meta.get("col"),
     )
+
+
+def _follows(column: exp.Column, visible: set[str], dialect: Dialect) -> bool:
+    """Return whether a source in scope stands before a column and a further name, as if keys could be followed.
+
+    On Oracle that may call a method of an object.
+    """
+    if dialect is Dialect.ORACLE or column.args.get("catalog") is not None:
+        return False
+    return fold_of(column.args["db"], dialect) in visible

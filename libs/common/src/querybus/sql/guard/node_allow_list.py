@@ -9,13 +9,13 @@ from typing import Final
 from sqlglot import exp
 
 from querybus.core.catalog import Dialect
-from querybus.core.failure import Failure
+from querybus.core.failure import Failure, FailureCode
 from querybus.sql.facts import StatementFacts, is_statement, kind_of_node
 from querybus.sql.guard.allowed import functions
 from querybus.sql.guard.allowed.call import call
 from querybus.sql.guard.allowed.nodes import ARGUMENT_RULES, CLAUSES, NODE_RULES, NODES, STRUCTURE
 from querybus.sql.guard.context import Context
-from querybus.sql.guard.rules import Rule, unsafe, written
+from querybus.sql.guard.rules import Rule, refuse, unsafe, written
 
 _WORD: Final = re.compile(r"[^\W\d][\w$]*")
 _NAME: Final = re.compile(r"\w[\w$]*")
@@ -71,10 +71,15 @@ def _refused_node(node: exp.Expr) -> Failure:
     return unsafe(rule, f"{type(node).__name__} is not allowed", type(node).__name__)
 
 
+_PRINTED_QUOTES: Final = re.compile("[‘’‚‛“”„‟«»]")
+
+
 def _identifier(node: exp.Expr) -> Failure | None:
-    if not node.args.get("quoted") and not _NAME.fullmatch(node.name):
-        return unsafe(Rule.NAME_FORM, "invalid identifier", node.name)
-    return None
+    if node.args.get("quoted") or _NAME.fullmatch(node.name):
+        return None
+    if _PRINTED_QUOTES.search(node.name):  # a text as a word processor quotes it: broken, and no harm meant
+        return refuse(FailureCode.SYNTAX_ERROR, Rule.NAME_FORM, "curly quotes around a text")
+    return unsafe(Rule.NAME_FORM, "invalid identifier", node.name)
 
 
 _EXCLUSIONS: Final = frozenset({"CURRENT ROW", "NO OTHERS"})

@@ -41,9 +41,12 @@ KEYS_TRIED_MAX: Final = 8
 FARTHER_MAX: Final = 0.4
 SAME_MAX: Final = 0.02
 VARIANT_MIN: Final = 0.8
-NO_TEXT_DOUBT: Final = 0.6
+NO_TEXT_DOUBT: Final = 1.0
 LACKS_VALUE_DOUBT: Final = 0.15
 HOLDS_VALUE_BONUS: Final = 0.35
+HELD_ELSEWHERE_DOUBT: Final = 0.1
+PERHAPS_ELSEWHERE_DOUBT: Final = 0.2
+"""For a column beside the one that is named, which holds the compared value, or alone could."""
 
 
 def join_owner(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candidate, ...]:
@@ -103,7 +106,7 @@ def _ways(site: Site, same: list[Site], catalog: Catalog) -> list[tuple[float, s
             given = _given(name, table, sources, catalog)
             if given is None:
                 continue
-            column, further = given
+            column, further = _holding(table, given[0], literals) or given
             if path[-1].multiplies and column in path[-1].other_columns:
                 continue
             if qualifier and not qualified and not hinted & set(words(last)):
@@ -191,6 +194,18 @@ def _grouped(select: exp.Select) -> set[str]:
         if group
         else set()
     )
+
+
+def _holding(table: Table, name: str, literals: tuple[exp.Literal, ...]) -> tuple[str, float] | None:
+    """Return the one other column that holds what is compared, or alone could, where this one is known not to."""
+    if misfit(table, name, literals) <= 0:
+        return None
+    fits = {column.name: misfit(table, column.name, literals) for column in table.columns}
+    holding = [other for other, misfits in fits.items() if misfits < 0]
+    unknown = [other for other, misfits in fits.items() if misfits == 0]
+    if len(holding) == 1:
+        return holding[0], HELD_ELSEWHERE_DOUBT
+    return (unknown[0], PERHAPS_ELSEWHERE_DOUBT) if not holding and len(unknown) == 1 else None
 
 
 def _literals(column: exp.Column) -> tuple[exp.Literal, ...]:
