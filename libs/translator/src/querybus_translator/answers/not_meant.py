@@ -25,7 +25,7 @@ from querybus_translator.answers.miscounts import (
     sums_each_once,
 )
 from querybus_translator.answers.whole import Rule, Whole
-from querybus_translator.language.lexicon import Op, lexicon
+from querybus_translator.language.lexicon import POSSESSIVES, Op, lexicon
 from querybus_translator.language.stems import stem
 from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.schema.phrases import NodeKind
@@ -98,6 +98,18 @@ def _averages_all(whole: Whole) -> bool:
     return compares and any(
         one in {"of", "in", "for", "within"} and other in {"their", "its", "his", "her", "the same"}
         for one, other in pairwise(said[next((at for at, node in enumerate(nodes) if node.op is Op.AVERAGE), 0) :])
+    )
+
+
+def _one_for_each(whole: Whole) -> bool:
+    """Whether one row in all was read where each group has its own: "the youngest of each class", "parks and their longest trail"."""
+    form, nodes = whole.form, whole.sketch.nodes
+    if form.limit != 1 or not form.order or form.order[0].by.aggregate is not None:
+        return False
+    places = {ranking.place for ranking in whole.sketch.rankings}
+    theirs = (set(node.text.lower().split()) & POSSESSIVES for node in nodes)
+    return any(node.op is Op.EACH for node in nodes) or any(
+        said and {place + 1, place + 2} & places for place, said in enumerate(theirs)
     )
 
 
@@ -441,6 +453,7 @@ NOT_MEANT: Final[tuple[Rule, ...]] = (
     _shares_with_nobody,
     _lacks_in_common,
     _averages_all,
+    _one_for_each,
     _ranks_one,
     counts_itself,
     _echoes,

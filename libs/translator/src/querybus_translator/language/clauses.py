@@ -37,6 +37,9 @@ TEMPORAL_OPS = frozenset({Op.AFTER, Op.BEFORE, Op.SINCE})
 def negation_before(sketch: Sketch, place: int) -> int | None:
     """Return the place of a negation that stands directly before a node, or None; "but not" is one."""
     other = sketch.before(place, over=(Op.EQUAL, Op.NAMED))
+    if sketch.op(other) is Op.BY and sketch.op(sketch.before(other)) is Op.BUT:
+        # "By tankers but not by ferries".
+        other = sketch.before(other)
     if other is None or sketch.taken[other]:
         return None
     denies = sketch.op(other) is Op.BUT and "not" in sketch.nodes[other].text.lower()

@@ -27,6 +27,8 @@ def stem(word: str) -> str:
 
     >>> stem("enrolled") == stem("enrollment"), stem("nationality") == stem("nation")
     (True, True)
+    >>> stem("departed") == stem("departure"), stem("delivered") == stem("delivery")
+    (True, True)
     >>> stem("settlement") == stem("settled"), stem("prescribed") == stem("prescriptions"), stem("submitted") == stem("submission")
     (True, True, True)
     """
@@ -37,6 +39,10 @@ def stem(word: str) -> str:
     return next((root.removesuffix(verb) + noun for verb, noun in _NOUNS_OF_VERBS if root.endswith(verb)), root)
 
 
-_NOUNS_OF_VERBS = (("scrib", "script"), ("submit", "submiss"), ("admit", "admiss"))
+_NOUNS_OF_VERBS = (
+    ("scrib", "script"), ("submit", "submiss"), ("admit", "admiss"), ("departur", "depart"), ("deliveri", "deliv"),
+    ("discoveri", "discov"), ("recoveri", "recov"), ("closur", "close"), ("expiri", "expir"), ("modifi", "modif"),
+)  # fmt: skip
+"""How stems of one deed differ, as a verb and as a noun."""
 _DEED_LENGTH_MIN = 9
 _NO_DEEDS = frozenset({"department", "apartment", "compartment", "management"})

@@ -44,7 +44,7 @@ def _absence(sketch: Sketch, place: int, anchor: int) -> None:
     if _of_rows_before(sketch, place, anchor):
         return
     named = _named_after(sketch, place, end, anchor)
-    if named is None and _attribute_behind(sketch, place, end, anchor):
+    if (named is None or _names_its_own(sketch, named, anchor)) and _attribute_behind(sketch, place, end, anchor):
         return
     if named is None and _by_verb(sketch, place, end, anchor):
         return
@@ -90,6 +90,13 @@ def _absence(sketch: Sketch, place: int, anchor: int) -> None:
             place, named, *(other for other in range(place + 1, named or place) if is_denied_deed(sketch, other))
         )
         _hide(sketch, place, end, anchor)
+
+
+def _names_its_own(sketch: Sketch, named: int, anchor: int) -> bool:
+    """ "Inspectors that never failed a vessel": what is named is what each of the rows is about."""
+    table = sketch.table(named)
+    edges = sketch.index.graph.edges_of(anchor)
+    return any(edge.source == anchor and edge.target == table and edge.to_one for edge in edges)
 
 
 def _missing(sketch: Sketch, column: ColumnRef) -> Comparison:
@@ -355,5 +362,12 @@ def _negated_beyond(sketch: Sketch, anchor: int) -> None:
         if tables and tables[0] != denied and is_many(sketch, denied, tables[0]):
             positive = Placed(placed.place, Comparison(condition.left, Operator.EQUAL, condition.right))
             sketch.conditions[sketch.conditions.index(placed)] = positive
+            names_rows = any(sketch.table(place) is not None for place in range(placed.place))
+            if not names_rows and _without_attribute(sketch, placed.place, anchor, positive):
+                continue
             if not absent_from(sketch, placed.place, denied, tables[0], [positive]):
                 sketch.conditions[sketch.conditions.index(positive)] = placed
+            elif sketch.table(after := sketch.after(placed.place)) == tables[0]:
+                # "No cancelled booking": it is none of the bookings that is absent, and there need be none.
+                sketch.take(after)
+                sketch.hidden_tables.add(tables[0])

@@ -132,9 +132,13 @@ def is_agent(sketch: Sketch, place: int, named: int | None) -> bool:
     if sketch.chinese or named is None or not place or sketch.table(named) is None:
         return False
     verb, noun = sketch.nodes[place - 1].text.lower().split()[-1], sketch.nodes[named].text.lower()
-    is_done = verb.endswith("ed") or verb in lexicon().verbs
+    is_done = verb.endswith("ed") or verb in lexicon().verbs or verb in lexicon().deeds
     is_some = noun.endswith("s") or any(node.text.lower() == "the" for node in sketch.nodes[place + 1 : named])
     behind = (item.place for item in sketch.conditions if named < item.place <= named + _NEAR)
+    ranked = any(named < ranking.place <= named + _NEAR for ranking in sketch.rankings)
+    if is_done and is_some and (ranked or any(node.op is Op.EACH for node in sketch.nodes)):
+        # "The ranks held by captains and their number for each rank": the groups are named.
+        return True
     return is_done and is_some and any(sketch.nodes[other].kind is not NodeKind.PERIOD for other in behind)
 
 

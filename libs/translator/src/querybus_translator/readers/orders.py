@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from querybus_translator.language.lexicon import Op
 from querybus_translator.readers.figures.amounts import has_few_values
@@ -207,6 +208,10 @@ def _measure_at(sketch: Sketch, place: int) -> tuple[Measure | None, int]:
                 return Measure(counted), named
             return Measure(counted, Aggregate.COUNT), named
         return Measure(aggregate=Aggregate.COUNT), place
+    if sketch.nodes[place].text.lower() in _COUNTED and any(node.op is Op.COUNT for node in sketch.nodes[:place]):
+        # "And the number of ships, in descending order of the number": of what was counted.
+        sketch.take(place)
+        return Measure(aggregate=Aggregate.COUNT), place
     if sketch.op(place) in _FIGURES:
         named = sketch.after(place)
         counted = sketch.column(named)
@@ -214,6 +219,9 @@ def _measure_at(sketch: Sketch, place: int) -> tuple[Measure | None, int]:
             sketch.take(place, named)
             return Measure(counted, _FIGURES[sketch.op(place) or Op.SUM]), named
     return None, place
+
+
+_COUNTED: Final = frozenset({"number", "numbers", "count", "counts"})
 
 
 def _keys_before(sketch: Sketch, place: int) -> list[Measure]:

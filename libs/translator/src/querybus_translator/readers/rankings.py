@@ -25,6 +25,7 @@ from querybus_translator.readers.superlatives import (
     doer,
     doubts_of_several,
     ends_question,
+    first_of_sorted,
     has_own_figure,
     is_compared,
     is_direct,
@@ -68,6 +69,7 @@ _SUPERLATIVES = (
 
 def read_rankings(sketch: Sketch) -> None:
     """Read every superlative that its neighbours complete."""
+    first_of_sorted(sketch)
     _sorted_first(sketch)
     _rated(sketch)
     for place in sketch.free_places(*_SUPERLATIVES):

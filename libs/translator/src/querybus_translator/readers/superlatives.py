@@ -276,3 +276,20 @@ def ranked_on_average(sketch: Sketch) -> None:
         return
     sketch.take(*said)
     sketch.rankings[0] = replace(ranking, by=Measure(by.column, Aggregate.AVERAGE), direct=False)
+
+
+def first_of_sorted(sketch: Sketch) -> None:
+    """ "The first 5 recipes in ascending order of calories": so many rows, in the order that is said."""
+    if not any(node.op in _SORTING for node in sketch.nodes):
+        return
+    for place, node in enumerate(sketch.nodes):
+        figure = sketch.after(place)
+        number = sketch.number(figure)
+        if node.text.lower() in _FIRST and isinstance(number, int) and sketch.is_free(figure):
+            sketch.take(place, figure)
+            sketch.limit = number
+            return
+
+
+_FIRST: Final = frozenset({"first", "the first"})
+_SORTING: Final = frozenset({Op.ORDER, Op.ASCENDING, Op.DESCENDING})

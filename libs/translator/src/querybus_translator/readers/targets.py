@@ -6,7 +6,11 @@ asked for are the answer's columns.
 
 from __future__ import annotations
 
+from typing import Final
+
+from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op, lexicon
+from querybus_translator.language.stems import base_form
 from querybus_translator.readers.deeds import is_deed, is_denied_deed, take_deed
 from querybus_translator.readers.figures.amounts import (
     amount_of_rows,
@@ -30,6 +34,8 @@ from querybus_translator.readers.figures.shares import (
     read_shares,
 )
 from querybus_translator.readers.superlatives import LASTING, is_lasting
+from querybus_translator.schema.labels import key_columns, labels
+from querybus_translator.schema.nodes import holds_years
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Form, Measure, columns_of
 from querybus_translator.writing.listed import list_beside, list_values
@@ -52,6 +58,7 @@ def read_targets(sketch: Sketch) -> None:
     """Read everything that is asked for into `sketch.targets`, in the order of the question."""
     _direct_rankings(sketch)
     _names_of_columns(sketch)
+    _asked_when(sketch)
     for place in sketch.free_places(Op.ADJECTIVE_ASK):
         _asked_by_meaning(sketch, place)
     read_shares(sketch)
@@ -144,6 +151,21 @@ def _head(sketch: Sketch) -> None:
             return
 
 
+def _asked_when(sketch: Sketch) -> None:
+    """ "When was A founded", "in which year was A founded": the column itself says when."""
+    for place, node in enumerate(sketch.nodes):
+        text = node.text.lower()
+        if text not in _ASKS_YEAR or sketch.taken[place] or not sketch.asked[place] or sketch.pick(place) is not None:
+            continue
+        said = (column for after in range(place + 1, len(sketch.nodes)) if (column := sketch.column(after)) is not None)
+        columns = [sketch.index.column(column.table, column.column) for column in said]
+        if any(holds_years(column) and (text != "year" or column.kind is ColumnKind.INTEGER) for column in columns):
+            sketch.take(place)
+
+
+_ASKS_YEAR: Final = frozenset({"when was", "when were", "year"})
+
+
 def _asked_by_meaning(sketch: Sketch, place: int) -> None:
     """ "How old is ..." asks for the age, "where is ..." for the location."""
     phrase = sketch.nodes[place].phrase
@@ -203,11 +225,13 @@ def _names_of_columns(sketch: Sketch) -> None:
         column = sketch.column(place)
         if column is None or not sketch.is_free(place) or not sketch.asked[place] or sketch.chinese:
             continue
-        following = sketch.after(place, over=(Op.DISTINCT,))
+        following = sketch.after(place, over=(Op.DISTINCT, Op.EACH))
+        if _is_name_of_rows(sketch, place, column, following):
+            continue
         other = sketch.column(following)
         if other is None or following is None or not sketch.is_free(following) or sketch.is_flag(other):
             continue
-        between = {node.text.lower() for node in sketch.nodes[place + 1 : following]}
+        between = {word for node in sketch.nodes[place + 1 : following] for word in node.text.lower().split()}
         if not between & {"of", "for"}:
             continue
         if node.text.lower().split()[-1].rstrip("s") in lexicon().label_words:
@@ -218,6 +242,31 @@ def _names_of_columns(sketch: Sketch) -> None:
         elif other.table == column.table and sketch.op(sketch.after(following)) is not Op.AND:
             sketch.take(following)
             sketch.doubts += 0.05
+
+
+def _is_name_of_rows(sketch: Sketch, place: int, name: ColumnRef, following: int | None) -> bool:
+    """ "The name of each owner", "for each company the name": what rows without a name are known by, and no other rows' name."""
+    if base_form(sketch.nodes[place].text.lower()) not in lexicon().label_words:
+        return False
+    table, each = sketch.table(following), sketch.after(place)
+    is_each = sketch.op(each) is Op.EACH
+    is_called = any(link.table == table for link in sketch.nodes[place].candidates)
+    known = () if table is None or table == name.table or (is_called and not is_each) else labels(sketch.index, table)
+    if following is not None and table is not None and known and known != key_columns(sketch.index, table):
+        between = {word for node in sketch.nodes[place + 1 : following] for word in node.text.lower().split()}
+        if between & {"of", "for"}:
+            sketch.take(place)
+            sketch.targets += [(place, Measure(column)) for column in known]
+            return True
+    if is_each and (own := sketch.column(following)) is not None and own.table != name.table and not sketch.is_key(own):
+        sketch.take(place)
+        return True
+    led = sketch.after(0) if sketch.op(0) is Op.EACH else None
+    grouped = sketch.column(led)
+    if grouped is not None and grouped.table != name.table and place > (led or 0) and not sketch.is_key(grouped):
+        sketch.take(place)
+        return True
+    return False
 
 
 def _direct_rankings(sketch: Sketch) -> None:

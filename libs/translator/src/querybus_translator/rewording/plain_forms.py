@@ -108,6 +108,18 @@ _THEN_BY: Final = re.compile(
     r"(?<= by )(?P<first>[^.?!]*?),? (?:and )?(?:then|after that|lastly|finally) (?:finally )?(?:by |on )?(?=[a-z])",
     re.IGNORECASE,
 )
+_LIMITED: Final = re.compile(
+    r",? \(?(?:limited to|limit(?: it)? to|limit|but only|only) (?:the )?(?:first )?(?P<count>\d{1,4}|three|five|ten)(?: (?:rows?|results?|records?|entries))?\)?(?= *[.?]?$)",
+    re.IGNORECASE,
+)
+_SINGLE: Final = re.compile(
+    r"\b(?P<where>in|on|at|per|during|within|for|by) (?:a|one|any) single (?=[a-z])(?!list|column|table|result|query)",
+    re.IGNORECASE,
+)
+_AND_HOW_MANY: Final = re.compile(
+    r"\b(?P<most>the (?:most|fewest)(?: number of)?(?! (?:common|popular|frequent|expensive|recent|used)\b)|the (?:highest|lowest|largest|smallest) number of) (?P<what>[a-z]+(?: [a-z]+){0,2}?),? and (?:how many|what is (?:that|the|this) number)(?: [a-z ]+)?(?= *\??$)",
+    re.IGNORECASE,
+)
 _LISTED: Final = re.compile(
     r"^(?:please )?(?:what|which|who|list|show|give|find|return|tell)\b.*(?:\band\b|, )", re.IGNORECASE
 )
@@ -191,6 +203,9 @@ _PLAIN: Final = (
     (_MAKE_MONEY, "earn "),
     (_OUTSIDE, r"\g<is> not in "),
     (_THEN_BY, r"\g<first> and "),
+    (_LIMITED, r", the first \g<count>"),
+    (_SINGLE, r"\g<where> a "),
+    (_AND_HOW_MANY, r"\g<most> \g<what>, and the number of \g<what>"),
     (_FROM_FIRST_TO_LAST, "minimum and maximum"),
     (_FROM_TO, _from_to),
     (_WITH_THEIRS, "and "),

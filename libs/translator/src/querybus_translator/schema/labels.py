@@ -45,7 +45,7 @@ def labels(index: CatalogIndex, table: int, *, chinese: bool = False) -> tuple[C
         if least == 0 or len(chosen) == 1:
             return tuple(chosen[:1])
         return tuple(chosen[:_LABELS_MAX])
-    return _marked_by(index, table) or key_columns(index, table)
+    return _marked_by(index, table) or _first_text(index, table) or key_columns(index, table)
 
 
 _MARKS: Final = frozenset(
@@ -68,6 +68,19 @@ def _marked_by(index: CatalogIndex, table: int) -> tuple[ColumnRef, ...]:
         and (column.name in named or ((own.row_estimate or 0) > 1 and column.distinct_count == own.row_estimate))
     ]
     return tuple(found) if len(found) == 1 else ()
+
+
+def _first_text(index: CatalogIndex, table: int) -> tuple[ColumnRef, ...]:
+    """An owner's company, an exhibition's theme: of rows that have a number the text behind it that no two of them share."""
+    own = index.table(table)
+    texts = [number for number, column in enumerate(own.columns) if column.kind is ColumnKind.TEXT]
+    if not texts or own.columns[texts[0]].personal or (own.row_estimate or 0) < 2 or texts[0] > 1:
+        return ()
+    column = own.columns[texts[0]]
+    foreign = {name for key in own.foreign_keys for name in key.columns}
+    if column.name in {*foreign, *own.primary_key} or column.distinct_count != own.row_estimate:
+        return ()
+    return (ColumnRef(table, texts[0]),)
 
 
 def whole_name(index: CatalogIndex, half: ColumnRef) -> tuple[ColumnRef, ...]:

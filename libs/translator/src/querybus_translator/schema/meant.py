@@ -138,7 +138,7 @@ def _said_by_deeds(
     if end - start == 1 and end < len(tokens) and tokens[end].norm == "by" and token.norm.endswith("ed"):
         said = {other.base for other in tokens[end : end + 3]}
         candidates = [_done_by_these(link, token, said, index) for link in candidates]
-    candidates = _kinds_first(candidates)
+    candidates = _without_bridges(_kinds_first(candidates), index)
     if start and tokens[start - 1].norm in _COPULAS and end == len(tokens) - (tokens[-1].kind is TokenKind.MARK):
         # "Which employees are managers": those whose kind is stored so, and not those whom others refer to by that name.
         kinds = [link for link in candidates if link.value is not None]
@@ -172,6 +172,19 @@ def _kinds_first(candidates: list[Candidate]) -> list[Candidate]:
     ]
 
 
+def _without_bridges(candidates: list[Candidate], index: CatalogIndex) -> list[Candidate]:
+    """ "Ingredients" are those of the table that is called so, and not the rows that only say what has them."""
+    named = {link.table for link in candidates if link.column is None and link.score >= _NAMED_MIN}
+
+    def brings(link: Candidate) -> bool:
+        if link.column is not None or link.score >= _ALIKE_MIN or len(index.table(link.table).primary_key) < _PAIR:
+            return False
+        return any(edge.source == link.table and edge.target in named for edge in index.graph.edges_of(link.table))
+
+    return [link for link in candidates if not brings(link)] if named else candidates
+
+
+_NAMED_MIN: Final = 0.99
 _COPULAS: Final = frozenset({"is", "are", "was", "were"})
 _ALIKE_MIN, _ALIKE_MAX = 0.8, 0.85
 """So close is a word of the thesaurus, and no other form of the same word."""
@@ -181,9 +194,16 @@ _KIND_SCORE: Final = 0.95
 def _asks_when(tokens: Sequence[Token], place: int) -> bool:
     """Whether it is asked when something was done, or who did it first or last: "when was she hired", "hired most recently"."""
     behind = [token.norm for token in tokens[place + 1 : place + 3]]
-    return tokens[0].norm == "when" or bool(behind and behind[behind[0] == "most" and len(behind) > 1] in _IN_TIME)
+    first = [token.norm for token in tokens[:3]]
+    asks_year = first[:2] in _WHICH_YEAR or first[1:] in _WHICH_YEAR
+    return (
+        tokens[0].norm == "when"
+        or asks_year
+        or bool(behind and behind[behind[0] == "most" and len(behind) > 1] in _IN_TIME)
+    )
 
 
+_WHICH_YEAR: Final = (["which", "year"], ["what", "year"])
 _IN_TIME: Final = frozenset({"first", "last", "earliest", "latest", "recently"})
 
 

@@ -344,13 +344,13 @@ def _named(
         found = tuple(
             replace(one, score=one.score - _FILLER_COST)
             for one in recalled(words[:-1], index, bounded=bounded)
-            if one.column is not None and _holds_years(index.column(one.table, one.column))
+            if one.column is not None and holds_years(index.column(one.table, one.column))
         )
     return [one for one in found if not light or one.score >= LIGHT_SCORE_MIN]
 
 
-def _holds_years(column: Column) -> bool:
-    """Whether a column says when: by its type, or as whole numbers of four digits."""
+def holds_years(column: Column) -> bool:
+    """Return whether a column says when: by its type, or as whole numbers of four digits."""
     ends = (column.profile.value_min, column.profile.value_max) if column.profile is not None else ()
     is_year = column.kind is ColumnKind.INTEGER and bool(ends) and all(end and _YEAR.fullmatch(end) for end in ends)
     return is_year or column.kind in (ColumnKind.DATE, ColumnKind.DATETIME)

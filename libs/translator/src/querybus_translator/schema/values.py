@@ -48,6 +48,8 @@ def values_at(tokens: Sequence[Token], start: int, end: int, index: CatalogIndex
             result = [replace(item, score=0.8) for item in result if item.value == same]
         elif not capital and not is_han(key[0]):
             result = [replace(item, score=closeness - _cost_of_lower_case(item, closeness, index)) for item in result]
+    if not result:
+        result = _stored_verbs(key, index)
     # What is stored just as it was said needs no other spelling beside it.
     said = {link.table: link.column for link in result}
     result += [link for link in _stored_otherwise(key, index) if said.get(link.table, link.column) == link.column]
@@ -103,6 +105,26 @@ def _stored_otherwise(key: tuple[str, ...], index: CatalogIndex) -> list[Candida
                 continue
             candidates.append(Candidate(hit.table, hit.column, hit.text, 0.9))
     return candidates
+
+
+def _stored_verbs(key: tuple[str, ...], index: CatalogIndex) -> list[Candidate]:
+    """What "failed" or "passed" has "Fail" or "Pass" as its result: the verb itself, in a column that holds few values."""
+    if len(key) != 1 or not key[0].endswith("ed") or key[0] in index.own:
+        return []
+    word = key[0]
+    bases = {word[:-2], word[:-1]} | ({word[:-3]} if word[-3:-2] == word[-4:-3] else set[str]())
+    return [
+        Candidate(hit.table, hit.column, hit.text, _VERB_VALUE)
+        for base in sorted(bases)
+        if len(base) >= _VERB_LETTERS_MIN and base not in lexicon().stopwords
+        for hit in index.values.get((base,), ())
+        if len(index.column(hit.table, hit.column).values) <= _VERB_VALUES_MAX
+    ]
+
+
+_VERB_VALUE: Final = 0.92
+_VERB_LETTERS_MIN: Final = 3
+_VERB_VALUES_MAX: Final = 8
 
 
 def _is_small(index: CatalogIndex, table: int, column: int) -> bool:

@@ -30,6 +30,7 @@ from querybus_translator.schema.labels import (
     labels,
 )
 from querybus_translator.writing.attributes import read_attributes
+from querybus_translator.writing.contradictions import excludes
 from querybus_translator.writing.doers import who_did_most, who_never
 from querybus_translator.writing.equal_keys import names_beside
 from querybus_translator.writing.form import (
@@ -43,7 +44,6 @@ from querybus_translator.writing.form import (
     Form,
     Literal,
     Measure,
-    Operator,
     Ordering,
     condition_tables,
 )
@@ -58,7 +58,7 @@ from querybus_translator.writing.ranked import (
     with_ties,
 )
 from querybus_translator.writing.roles_played import belonging, read_roles_played, rows_of_purchase
-from querybus_translator.writing.semijoins import are_rows_themselves, of_their_groups, semi_joined
+from querybus_translator.writing.semijoins import are_rows_themselves, of_their_groups, semi_joined, without_other
 from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
 
 
@@ -450,7 +450,10 @@ def _combined(sketch: Sketch, form: Form) -> Form:
         ):
             equal.setdefault(condition.left.column, []).append(condition)
     for comparisons in equal.values():
-        if len(comparisons) != 2 or not _excludes(comparisons[0], comparisons[1]):
+        without = without_other(form, sketch.index, comparisons)
+        if without is not None:
+            return without
+        if len(comparisons) != 2 or not excludes(comparisons[0], comparisons[1]):
             continue
         rest = tuple(condition for condition in form.where if condition not in comparisons)
         has_both = any(node.op is Op.BOTH for node in sketch.nodes)
@@ -477,23 +480,3 @@ def _combined(sketch: Sketch, form: Form) -> Form:
 
 def _replaced(form: Form, where: tuple[Condition, ...]) -> Form:
     return Form(targets=form.targets, tables=form.tables, where=where, everything=form.everything)
-
-
-def _excludes(one: Comparison, other: Comparison) -> bool:
-    """Whether no single value can meet both comparisons."""
-    if not isinstance(one.right, Literal) or not isinstance(other.right, Literal):
-        return False
-    if one.operator is Operator.EQUAL and other.operator is Operator.EQUAL:
-        return one.right != other.right
-    low, high = (one, other) if one.operator in {Operator.GREATER, Operator.AT_LEAST} else (other, one)
-    if low.operator not in {Operator.GREATER, Operator.AT_LEAST} or high.operator not in {
-        Operator.LESS,
-        Operator.AT_MOST,
-    }:
-        return False
-    bottom, top = low.right, high.right
-    if not isinstance(bottom, Literal) or not isinstance(top, Literal):
-        return False
-    if isinstance(bottom.value, str) or isinstance(top.value, str):
-        return False
-    return bottom.value >= top.value

@@ -31,3 +31,23 @@ def _span(condition: Condition) -> tuple[ColumnRef, str, str] | None:
         return None
     first, last = low.right.value, high.right.value
     return (low.left.column, first, last) if isinstance(first, str) and isinstance(last, str) else None
+
+
+def excludes(one: Comparison, other: Comparison) -> bool:
+    """Return whether no single value can meet both comparisons."""
+    if not isinstance(one.right, Literal) or not isinstance(other.right, Literal):
+        return False
+    if one.operator is Operator.EQUAL and other.operator is Operator.EQUAL:
+        return one.right != other.right
+    low, high = (one, other) if one.operator in {Operator.GREATER, Operator.AT_LEAST} else (other, one)
+    if low.operator not in {Operator.GREATER, Operator.AT_LEAST} or high.operator not in {
+        Operator.LESS,
+        Operator.AT_MOST,
+    }:
+        return False
+    bottom, top = low.right, high.right
+    if not isinstance(bottom, Literal) or not isinstance(top, Literal):
+        return False
+    if isinstance(bottom.value, str) or isinstance(top.value, str):
+        return False
+    return bottom.value >= top.value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from querybus_translator.language.lexicon import POSSESSIVES, Op
 from querybus_translator.readers.figures.amounts import rating_of_rows
@@ -85,6 +86,7 @@ def list_beside(sketch: Sketch) -> None:
 
     A value of rows that are not spoken of, and that nothing stands beside, is listed once.
     """
+    _head_beside(sketch)
     _tables_beside(sketch)
     if len(sketch.targets) == 1 and not sketch.chinese and _is_of_no_rows(sketch):
         sketch.distinct = True
@@ -113,6 +115,9 @@ def _tables_beside(sketch: Sketch) -> None:
         is_joined = sketch.op(sketch.before(place)) in ({Op.AND, Op.TO} if sketch.chinese else {Op.AND})
         if not is_joined and not opens and not is_own:
             continue
+        if beside is not None and beside.table != table and beside.table == sketch.targets[0][1].home:
+            # "The recipes of Thai cuisine with their calories": the calories are the recipes'.
+            continue
         # "Every city with its population" shows the city as well; "authors and their colleges" has named the authors.
         is_beside = is_own or (bool(words) and words[0] == "with")
         if any(measure.home == table and (not is_beside or measure.column in named) for measure in plain):
@@ -122,6 +127,33 @@ def _tables_beside(sketch: Sketch) -> None:
         rating = rating_of_rows(sketch, place)
         shown = labels(sketch.index, table, chinese=sketch.chinese) if rating is None else (rating,)
         sketch.targets += [(place, Measure(column)) for column in shown]
+
+
+def _head_beside(sketch: Sketch) -> None:
+    """ "Trails in Pine Ridge and their lengths", "which chef taught most and how often": whose it is is listed as well."""
+    head = next((place for place in range(len(sketch.nodes)) if sketch.pick(place) is not None), None)
+    table = sketch.table(head)
+    if sketch.chinese or head is None or table is None or not sketch.targets or not sketch.asked[head]:
+        return
+    if any(node.kind is not NodeKind.STOP and node.op not in _OPENING for node in sketch.nodes[:head]):
+        return
+    first = min(place for place, _ in sketch.targets)
+    joint = next((place for place in range(first - 1, head + 1, -1) if sketch.op(place) is Op.AND), None)
+    named = labels(sketch.index, table)
+    if joint is None or any(measure.column in named for _, measure in sketch.targets):
+        return
+    is_theirs = bool(POSSESSIVES & set(sketch.nodes[joint].text.lower().split()))
+    is_theirs = is_theirs or sketch.nodes[joint + 1].text.lower() in POSSESSIVES
+    owned = next(measure for place, measure in sketch.targets if place == first)
+    others = (sketch.table(place) for place in range(head + 1, joint))
+    is_theirs = is_theirs and (owned.home == table or all(other is None for other in others))
+    asks_again = sketch.op(0) is Op.SHOW and bool(sketch.rankings) and sketch.op(sketch.after(joint)) in _ASKING
+    if is_theirs or asks_again:
+        sketch.targets = [(head, Measure(column)) for column in named] + sketch.targets
+
+
+_OPENING: Final = frozenset({Op.SHOW, Op.EACH})
+_ASKING: Final = frozenset({Op.SHOW, Op.COUNT})
 
 
 def _named_kind(sketch: Sketch, plain: Sequence[Measure]) -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 from querybus_translator.language.lexicon import Op, lexicon
+from querybus_translator.language.stems import base_form
 from querybus_translator.readers.absences import is_many
+from querybus_translator.readers.superlatives import SIZES
 from querybus_translator.schema.additive import is_additive
 from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.writing.form import (
@@ -140,6 +143,14 @@ def _summed(sketch: Sketch, anchor: int, by: Measure | None, ranking: Ranking) -
     words = sketch.words_of(by.column)
     if not is_many(sketch, anchor, by.column.table):
         return by
+    extreme = Aggregate.MAXIMUM if ranking.descending else Aggregate.MINIMUM
+    behind = sketch.after(ranking.place)
+    is_said_of_one = (
+        sketch.op(ranking.place) in _ADJECTIVES and sketch.nodes[ranking.place].text.split()[-1] not in SIZES
+    )
+    if is_said_of_one and sketch.table(behind) == by.column.table and not _is_plural(sketch.nodes[behind or 0].text):
+        # "The vessel with the longest voyage": one voyage, and not all of them together.
+        return Measure(by.column, extreme) if ranking.count > 1 else by
     is_summed = not words.isdisjoint(lexicon().additive)
     if is_summed or is_additive(sketch.index, by.column.table, by.column.column):
         return Measure(by.column, Aggregate.SUM)
@@ -148,8 +159,16 @@ def _summed(sketch: Sketch, anchor: int, by: Measure | None, ranking: Ranking) -
         return Measure(by.column, Aggregate.AVERAGE)
     if ranking.count > 1:
         # Each of several once, by the best that it has.
-        return Measure(by.column, Aggregate.MAXIMUM if ranking.descending else Aggregate.MINIMUM)
+        return Measure(by.column, extreme)
     return by
+
+
+_ADJECTIVES: Final = frozenset({Op.ADJECTIVE_MOST, Op.ADJECTIVE_LEAST})
+
+
+def _is_plural(text: str) -> bool:
+    word = text.lower().split()[-1]
+    return base_form(word) != word
 
 
 def count_themselves(having: Sequence[Comparison], anchor: int, tables: Sequence[int]) -> bool:

@@ -119,6 +119,25 @@ def are_rows_themselves(form: Form, index: CatalogIndex, values: Sequence[Compar
     return counted or all(target.aggregate is None and target.column in own for target in form.targets)
 
 
+def without_other(form: Form, index: CatalogIndex, values: Sequence[Comparison]) -> Form | None:
+    """ "Flags of tankers but not of ferries": a flag may be that of both, so that those of the one go without the other's."""
+    denied = [value for value in values if value.operator is Operator.UNEQUAL]
+    if len(values) != _PAIR or len(denied) != 1 or len(form.targets) != 1 or form.group or form.order:
+        return None
+    target, column = form.targets[0], denied[0].left.column
+    if target.aggregate is not None or target.column is None or column is None or target.column == column:
+        return None
+    home = target.column.table
+    if column.table != home or target.column in {*labels(index, home), *key_columns(index, home)}:
+        return None
+    inside = Form(targets=(target,), where=(Comparison(denied[0].left, Operator.EQUAL, denied[0].right),))
+    rest = tuple(condition for condition in form.where if condition is not denied[0])
+    return replace(form, where=(*rest, Membership(target.column, inside, negated=True)), distinct=True)
+
+
+_PAIR = 2
+
+
 def _of_counted_rows(form: Form, index: CatalogIndex, homes: set[int | None]) -> Form | None:
     """ "How many customers have more than ten orders": of those whose orders are counted one by one, how many there are."""
     home = next(iter(homes)) if len(homes) == 1 else None
