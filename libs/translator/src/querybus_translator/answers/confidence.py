@@ -244,7 +244,8 @@ def _unread(sketch: Sketch, form: Form) -> _Unread:
             continue
         # "Times" is said by the way, but a number of times never.
         result.undefined += node.text.lower() in _SO_OFTEN
-        if node.op in _HARMLESS and not _is_time_of(sketch, place):
+        denies = node.op is Op.BUT and "not" in node.text.lower().split()
+        if node.op in _HARMLESS and not denies and not _is_time_of(sketch, place):
             continue
         if node.kind is NodeKind.LINK:
             if sketch.column(place) in used:

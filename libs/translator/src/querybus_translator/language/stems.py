@@ -39,6 +39,17 @@ def stem(word: str) -> str:
     return next((root.removesuffix(verb) + noun for verb, noun in _NOUNS_OF_VERBS if root.endswith(verb)), root)
 
 
+def past_of(verb: str) -> str:
+    """Return what has been done by its verb, by the rules of regular verbs.
+
+    >>> past_of("review"), past_of("create"), past_of("carry")
+    ('reviewed', 'created', 'carried')
+    """
+    if verb.endswith("e"):
+        return verb + "d"
+    return verb[:-1] + "ied" if verb.endswith("y") and verb[-2:-1] not in "aeou" else verb + "ed"
+
+
 _NOUNS_OF_VERBS = (
     ("scrib", "script"), ("submit", "submiss"), ("admit", "admiss"), ("departur", "depart"), ("deliveri", "deliv"),
     ("discoveri", "discov"), ("recoveri", "recov"), ("closur", "close"), ("expiri", "expir"), ("modifi", "modif"),

@@ -34,8 +34,9 @@ _VERB_MIN = 0.85
 
 def read_absences(sketch: Sketch, anchor: int) -> None:
     """Read every untaken negation against the rows of `anchor`."""
-    for place in sketch.free_places(Op.NOT, Op.UNEQUAL):
-        _absence(sketch, place, anchor)
+    for place in sketch.free_places(Op.NOT, Op.UNEQUAL, Op.BUT):
+        if sketch.op(place) is not Op.BUT or "not" in sketch.nodes[place].text.lower().split():
+            _absence(sketch, place, anchor)
     _negated_beyond(sketch, anchor)
 
 
@@ -51,7 +52,9 @@ def _absence(sketch: Sketch, place: int, anchor: int) -> None:
     if named is None:
         column_place = sketch.after(place)
         column = sketch.column(column_place)
-        missing = not sketch.asked[place] or sketch.nodes[place].text.lower() not in _COPULAR
+        # "Do not allow dogs" says something of all rows, "are not" of what is asked for.
+        does = place > 0 and sketch.nodes[place - 1].text.lower() in _AUXILIARIES
+        missing = does or not sketch.asked[place] or sketch.nodes[place].text.lower() not in _COPULAR
         if column is not None and column_place is not None and sketch.kind(column) in TEMPORAL:
             # "Were not reimbursed": what has no day of it.
             missing = missing or is_denied_deed(sketch, column_place)

@@ -19,6 +19,10 @@ def read_patterns(sketch: Sketch) -> None:
         text = sketch.after(place, over=(Op.CONTAINS, Op.STARTS, Op.ENDS))
         if len(sketch.nodes) > place + 1 and sketch.nodes[place].text.lower().endswith("letter"):
             text = place + 1
+        following = sketch.nodes[place + 1] if place + 1 < len(sketch.nodes) else None
+        if following is not None and following.kind is NodeKind.STOP and following.text in _LETTERS:
+            # "Starts with A": no article.
+            text = place + 1
         if text is None or sketch.nodes[text].kind is NodeKind.MARK:
             continue
         node = sketch.nodes[text]
@@ -63,6 +67,9 @@ def read_patterns(sketch: Sketch) -> None:
             sketch.take(other)
         sketch.take(left)
         sketch.conditions.append(Placed(place, Comparison(Measure(column), operator, Literal(node.text))))
+
+
+_LETTERS = frozenset({"A", "I", "S"})
 
 
 def _is_named_text(sketch: Sketch, label: int | None, named: int | None) -> bool:

@@ -6,18 +6,19 @@ Each puts words that can be read in the place of words that cannot, by what the 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from querybus.core.catalog import ColumnKind
 from querybus.text.readable_name import spoken_name
 from querybus_translator.language.lexicon import lexicon
-from querybus_translator.language.stems import base_form
+from querybus_translator.language.stems import base_form, past_of, stem
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.schema.other_names import agents_of, doers_of
 
 _NAME_OF: Final = re.compile(
-    r"\b(?<!first )(?<!last )(?:full )?names? of (?P<of>(?:the |all |any |every |each |our |those |[a-z]+est |most [a-z]+ )*(?P<rows>[a-z]+))\b",
+    r"\b(?<!first )(?<!last )(?:full )?names?(?P<beside>(?:, (?:the )?[a-z]+(?: [a-z]+)?)*,? and (?:the )?(?!(?:first|last|middle) )[a-z]+(?: (?!of )[a-z]+)?)? of (?P<of>(?:the |all |any |every |each |our |those |[a-z]+est |most [a-z]+ )*(?P<rows>[a-z]+))\b",
     re.IGNORECASE,
 )
 _LEADS_NAME: Final = frozenset(
@@ -46,7 +47,7 @@ _WHOSE_NAME: Final = re.compile(
 )
 _PERSON: Final = r"(?P<name>[A-Z][\w.'-]+(?: [A-Z][\w.'-]+){1,2})"
 _DONE_BY_PERSON: Final = re.compile(rf"\b(?P<done>[a-z]+(?:ed|ught|en|ung|wn|lt|ld|de)) by (?P<both>both )?{_PERSON}")
-_PERSON_DOES: Final = re.compile(rf"\b(?P<aux>[Dd]oes|[Dd]o|[Dd]id) {_PERSON} (?P<verb>[a-z]+)\b")
+_PERSON_DOES: Final = re.compile(rf"\b(?P<aux>[Dd]oes|[Dd]o|[Dd]id|[Hh]as) {_PERSON} (?P<verb>[a-z]+)\b")
 _WHO_DID_FIRST: Final = re.compile(
     r"(?P<who>^\s*who|\bhow many people) (?P<rest>(?:was |were |have |has )?(?P<deed>[a-z]+ed|left|born)\b)",
     re.IGNORECASE,
@@ -94,7 +95,10 @@ def whole_names(question: str, index: CatalogIndex) -> str:
         ):
             return said[0]
         called = " and ".join(spoken_name(index.column(half.table, half.column).name) for half in halves)
-        return f"{called} of {said['of']}" if said.groupdict().get("of") else f"{called} of {said['whose']}"
+        if not said.groupdict().get("of"):
+            return f"{called} of {said['whose']}"
+        # "The names and wages of the rangers".
+        return f"{called}{said['beside'] or ''} of {said['of']}"
 
     return _WHOSE_NAME.sub(written, _NAME_OF.sub(written, question))
 
@@ -111,12 +115,19 @@ def who_earns(question: str, index: CatalogIndex) -> str:
     return _WHO_EARNS.sub(f"Which {spoken_name(index.table(paid[0]).name)} ", question) if len(paid) == 1 else question
 
 
+def _referred(tables: Sequence[int], persons: set[int], index: CatalogIndex) -> set[int]:
+    """Return the persons to whom rows of tables refer, those who wrote a review or gave a class."""
+    edges = (edge for table in tables for edge in index.graph.edges_of(table) if edge.source == table and edge.to_one)
+    return {edge.target for edge in edges if edge.target in persons and edge.target not in tables}
+
+
 def by_whom(question: str, index: CatalogIndex) -> str:
     """ "Courses taught by Ann Lee", "what does Ann Lee teach": she is one of those who do that, where they are one kind of persons."""
 
-    def called(verb: str) -> str | None:
+    persons = {table for table, _ in index.names_of_persons}
+
+    def called(verb: str, before: str) -> str | None:
         """Return what those are called who do it, and have names."""
-        persons = {table for table, _ in index.names_of_persons}
         found = {
             table: doer for doer in sorted(doers_of(verb)) for table in index.called_by(doer) if table in persons
         } or {
@@ -130,11 +141,16 @@ def by_whom(question: str, index: CatalogIndex) -> str:
             found = {index.staff_table: spoken_name(index.table(index.staff_table or 0).name)}
         if not found and verb in _EARNING:
             found = {table: spoken_name(index.table(table).name) for table in _paid(index) & persons}
+        if not found:
+            deeds = [table for table, words in enumerate(index.table_words) if stem(verb) in map(stem, words)]
+            things = index.called_by(base_form(before.lower().split()[-1])) if before.split() else []
+            whose = _referred(deeds, persons, index) or _referred(things, persons, index)
+            found = {table: spoken_name(index.table(table).name) for table in whose}
         return next(iter(found.values())) if len(found) == 1 and len(persons) > 1 else None
 
     def done(said: re.Match[str]) -> str:
         verb = said["done"].lower()
-        doer = called(verb)
+        doer = called(verb, question[: said.start()])
         if doer is None:
             return said[0]
         # "Taught" is a word that says nothing else; "advised" is none, and what advisors do.
@@ -143,7 +159,7 @@ def by_whom(question: str, index: CatalogIndex) -> str:
         return f"{lead} {said['both'] or ''}{doer} {said['name']}"
 
     def does(said: re.Match[str]) -> str:
-        doer = called(said["verb"].lower())
+        doer = called(said["verb"].lower(), question[: said.start()])
         return said[0] if doer is None else f"{said['aux']} {doer} {said['name']} {said['verb']}"
 
     return _PERSON_DOES.sub(does, _DONE_BY_PERSON.sub(done, question))
@@ -243,3 +259,27 @@ def _called(word: str, called: str, index: CatalogIndex) -> str:
 def staff_members(question: str, index: CatalogIndex) -> str:
     """ "Staff members" are staff, where there are no members."""
     return question if index.called_by("member") else _MEMBERS.sub(r"\g<whose>", question)
+
+
+_EACH_DID: Final = re.compile(
+    r"\bhow many (?P<what>[a-z ]+?) (?P<aux>has|have|had|did|does|do) (?P<each>each|every) (?P<who>[a-z]+(?: [a-z]+)?) (?P<verb>[a-z]+)(?= *\??$)",
+    re.IGNORECASE,
+)
+_HAVING: Final = frozenset({"have", "has", "had", "get", "contain", "include", "own"})
+
+
+def each_did(question: str, index: CatalogIndex) -> str:
+    """ "How many books has each reader borrowed": for each reader, by what rows say that they borrowed, if any are called so."""
+
+    def written(said: re.Match[str]) -> str:
+        verb = said["verb"].lower()
+        if verb in _HAVING or not index.called_by(base_form(said["who"].lower().split()[-1])):
+            return said[0]
+        root = stem(verb)
+        is_named = any(root in {stem(word) for word in words} for words in index.table_words)
+        if not is_named:
+            return f"how many {said['what']} are there for {said['each']} {said['who']}"
+        done = verb if said["aux"].lower() in _HAVING else past_of(verb)
+        return f"how many {said['what']} are {done} by {said['each']} {said['who']}"
+
+    return _EACH_DID.sub(written, question)

@@ -17,6 +17,7 @@ from querybus_translator.language.stems import base_form
 from querybus_translator.rewording.in_chinese import plain_chinese
 from querybus_translator.rewording.persons import (
     by_whom,
+    each_did,
     names_of_persons,
     people,
     spends_most,
@@ -53,7 +54,7 @@ _PRICES: Final = frozenset({"price", "cost", "value", "worth"})
 _NUMBERED: Final = re.compile(
     r"\b(?P<number>one|two|three|four|five|six|[1-9]\d?)[- ](?P<unit>[a-z]+) (?P<noun>[a-z]+)\b", re.IGNORECASE
 )
-_RATING: Final = re.compile(r"\b(?:ratings?|scores?)\b", re.IGNORECASE)
+_RATING: Final = re.compile(r"\b(?:stars? )?(?:ratings?|scores?)\b", re.IGNORECASE)
 _BEST_REVIEWS: Final = re.compile(
     r"\b(?P<which>best|worst) (?:customer )?(?:reviews|ratings?|scores?)\b", re.IGNORECASE
 )
@@ -120,6 +121,29 @@ def _numbered(question: str, index: CatalogIndex) -> str:
 def _in_use(question: str, index: CatalogIndex) -> str:
     """What is in use is active, where nothing is called so."""
     return question if index.own.get("use") or index.own.get("employed") else _IN_USE.sub("active", question)
+
+
+_MORE_OF: Final = re.compile(r"\b(?P<how>more|fewer|less) (?P<what>[a-z]+(?: [a-z]+)?) than\b", re.IGNORECASE)
+
+
+def _more_of(question: str, index: CatalogIndex) -> str:
+    """ "More calories than the soup" are calories above its, where a column of numbers and no table is called so."""
+
+    def written(said: re.Match[str]) -> str:
+        words = tuple(base_form(word) for word in said["what"].lower().split())
+        entries = (index.entries[item] for item in index.own.get(words[-1], ()))
+        figures = {
+            (entry.table, entry.column)
+            for entry in entries
+            if entry.column is not None
+            and any(name[-len(words) :] == words for name in entry.names)
+            and index.column(entry.table, entry.column).kind in (ColumnKind.INTEGER, ColumnKind.NUMBER)
+        }
+        if index.called_by(words[-1]) or len(figures) != 1:
+            return said[0]
+        return f"{said['what']} {'higher' if said['how'].lower() == 'more' else 'lower'} than"
+
+    return _MORE_OF.sub(written, question)
 
 
 def _worth(question: str, index: CatalogIndex) -> str:
@@ -366,6 +390,7 @@ _BY_CATALOG: Final = (
     _bare_years,
     _in_use,
     _worth,
+    _more_of,
     who_did,
     _ages,
     _best_reviews,
@@ -374,6 +399,7 @@ _BY_CATALOG: Final = (
     names_of_persons,
     who_did_first,
     by_whom,
+    each_did,
     who_earns,
     whole_names,
     spends_most,

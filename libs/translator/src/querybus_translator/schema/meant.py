@@ -75,6 +75,7 @@ def links_meant(
             link
             for link in candidates
             if not _is_only_done(tokens, start, link, index) and not _is_part_of_flag(link, index)
+            if not _is_done_to_rows(tokens, start, link, index)
         ]
     if end - start == 1 and any(
         phrase.op is Op.SUM
@@ -307,6 +308,26 @@ def _is_only_done(tokens: Sequence[Token], start: int, link: Candidate, index: C
     named = index.column(link.table, link.column)
     has_object = len(rest) > 1 and rest[1] not in lexicon().stopwords and rest[1].isalpha()
     return has_object or (named.kind in _DATES and not named.nullable)
+
+
+def _is_done_to_rows(tokens: Sequence[Token], start: int, link: Candidate, index: CatalogIndex) -> bool:
+    """Whether a verb says of rows what happens to them: "species seen in Utah" ask for no `num_seen`, which the word only resembles."""
+    if not start or link.column is None or link.value is not None or link.score >= _ALIKE_MIN:
+        return False
+    kind = index.column(link.table, link.column).kind
+    if kind not in (ColumnKind.INTEGER, ColumnKind.NUMBER) or index.is_key(link.table, link.column):
+        return False
+    if any(token.norm in _OFTEN_OR_NEVER for token in tokens):
+        return False
+    said = [token.norm for token in tokens[:start]]
+    counts = not _COUNTING.isdisjoint(said)
+    return said[-1] in _HAVING or (said[-1] in _COPULAS_PAST and not counts)
+
+
+_OFTEN_OR_NEVER: Final = frozenset({"never", "not", "n't", "times", "often", "once", "twice", "frequently"})
+_COUNTING: Final = frozenset({"how", "number", "total", "average", "sum", "amount", "most", "least", "fewest"})
+_HAVING: Final = frozenset({"have", "has", "had"})
+_COPULAS_PAST: Final = frozenset({"is", "are", "was", "were", "been"})
 
 
 def _not_said_by_rule(candidates: list[Candidate], span: Sequence[Token], index: CatalogIndex) -> list[Candidate]:

@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Final
 
 from querybus_translator.language.clauses import negation_before
+from querybus_translator.language.lexicon import Op
 from querybus_translator.language.names import name_words
 from querybus_translator.language.stems import base_form
 from querybus_translator.schema.labels import key_columns
@@ -29,21 +30,28 @@ from querybus_translator.writing.write import columns_named
 def belonging(sketch: Sketch) -> tuple[tuple[int, int], ...]:
     """ "Students of instructors in the Physics department": the department of the instructors, who stand before its value.
 
-    Pairs of a table and the one that it belongs to, where that one refers to it, and another that is named does so as well.
+    Pairs of a table and the one that it belongs to, where that one refers to it, and another that is named lies as near.
     """
     named: int | None = None
+    at = 0
     pairs: dict[int, int] = {}
     mentioned = sketch.mentioned_tables()
     for place in sorted(sketch.assignment.picks):
         value = sketch.value(place)
         referring = _referring(sketch, value.table, mentioned) if value is not None else frozenset[int]()
-        if value is not None and named in referring and len(referring) > 1:
-            pairs.setdefault(value.table, named)
+        if value is not None and named in referring and not sketch.has_between(at, place, _JOINING):
+            beside = {table for table in mentioned if sketch.index.graph.between(value.table, table)} - {value.table}
+            if len(beside) > 1:
+                pairs.setdefault(value.table, named)
         table = sketch.table(place)
-        named = table if table is not None and (value is None or table != value.table) else named
+        if table is not None and (value is None or table != value.table):
+            named, at = table, place
     bought = rows_of_purchase(sketch)
     pairs |= {table: bought for table in mentioned if bought is not None and table != bought}
     return tuple((table, source) for table, source in pairs.items())
+
+
+_JOINING: Final = frozenset({Op.AND, Op.OR, Op.BUT})
 
 
 def rows_of_purchase(sketch: Sketch) -> int | None:

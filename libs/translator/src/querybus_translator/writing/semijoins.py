@@ -64,9 +64,33 @@ def _with_memberships(form: Form, index: CatalogIndex) -> Form | None:
             # "Films made after 2000 or reviewed by Ann": one of them may have several reviews.
             either = any({home} < set(condition_tables(condition)) for condition in form.where)
             plain = all(target.aggregate is None for target in form.targets)
-            return replace(form, distinct=True) if either and plain else form
+            if either or not plain:
+                return replace(form, distinct=True) if plain else form
+            return _each_by_itself(form, index, home, others)
         return _with_membership(form, index, home, table)
     return form
+
+
+def _each_by_itself(form: Form, index: CatalogIndex, home: int, others: Sequence[int]) -> Form:
+    """ "Parks that have a trail and a campground": each park once, by a membership for each way that leads from its rows."""
+    branches: dict[Edge, list[int]] = {}
+    for table in others:
+        way = _way(form, index, home, table)
+        if not way:
+            return form
+        branches.setdefault(way[0], []).append(table)
+    inside = [set(condition_tables(condition)) - {home} for condition in form.where]
+    if any(not any(tables <= set(branch) for branch in branches.values()) for tables in inside):
+        return form
+    here = tuple(condition for condition, tables in zip(form.where, inside, strict=True) if not tables)
+    memberships: list[Condition] = []
+    for branch in branches.values():
+        theirs = tuple(
+            condition for condition, tables in zip(form.where, inside, strict=True) if tables and tables <= set(branch)
+        )
+        narrowed = replace(form, tables=(home, *branch), where=theirs)
+        memberships += _with_membership(narrowed, index, home, branch[0]).where
+    return replace(form, tables=(home,), where=(*here, *memberships))
 
 
 def of_their_groups(form: Form, index: CatalogIndex) -> Form:
