@@ -23,6 +23,7 @@ from querybus_translator.language.clauses import (
     time_column,
 )
 from querybus_translator.language.lexicon import ADJECTIVES, Op, lexicon
+from querybus_translator.language.stems import base_form
 from querybus_translator.language.time.periods import years_before
 from querybus_translator.readers.deeds import rows_of_deed
 from querybus_translator.readers.figures.amounts import amount_of_rows, is_of_money, money_compared, one_amount
@@ -297,6 +298,15 @@ def _of_what_is_behind(sketch: Sketch, place: int, figure: int, right: int | Non
     """ "More than 5 orders", "above 20 percent": the figure is that of what stands behind it, or of what was compared last."""
     number = sketch.nodes[figure].number
     if number is None:
+        return
+    kind, noun = sketch.value(right), sketch.after(right)
+    if kind is not None and sketch.table(noun) == kind.table:
+        # "At least 2 confirmed bookings": so many of those.
+        right = noun
+    elif kind is not None and right is not None and base_form(word := sketch.nodes[right].text.lower()) != word:
+        # "At least two tankers", as ships are called by their kind.
+        sketch.take(place, figure)
+        count_rows(sketch, place, kind.table, operator, number)
         return
     behind = sketch.column(right) if sketch.is_free(right) else None
     table = sketch.table(right) if sketch.is_free(right) else None

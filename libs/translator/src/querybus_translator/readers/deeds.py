@@ -36,8 +36,29 @@ def read_verbs_of_doers(sketch: Sketch) -> None:
         )
         brings = is_unlinked and word in lexicon().verbs and _brings_together(sketch, place)
         says_again = (node.kind is NodeKind.WORD or is_unlinked) and is_said_again
+        # "The total wage paid": what is paid is said already.
+        says_again = says_again or (is_unlinked and word in lexicon().verbs and _is_said(sketch, place))
+        says_again = says_again or _leads_to(sketch, place)
         if says_again or brings or (is_verb and _relates(sketch, place)):
             sketch.take(place)
+
+
+def _is_said(sketch: Sketch, place: int) -> bool:
+    said = {(pick.table, pick.column) for pick in sketch.assignment.picks.values() if pick.column is not None}
+    return any((link.table, link.column) in said for link in sketch.nodes[place].candidates)
+
+
+def _leads_to(sketch: Sketch, place: int) -> bool:
+    """ "Whose speciality is Thai": a key, where the value that follows is one of what it refers to."""
+    key, behind = sketch.column(place), sketch.value(sketch.after(place, over=(Op.EQUAL,)))
+    if key is None or behind is None or behind.table == key.table or not place:
+        return False
+    own = sketch.index.column(key.table, key.column).name
+    whose = any(node.op is Op.RELATIVE for node in sketch.nodes[max(0, place - 2) : place])
+    return whose and any(
+        edge.source == key.table and edge.target == behind.table and edge.source_columns == (own,)
+        for edge in sketch.index.graph.edges_of(key.table)
+    )
 
 
 def _relates(sketch: Sketch, place: int) -> bool:

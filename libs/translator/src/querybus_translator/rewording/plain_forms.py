@@ -143,8 +143,29 @@ _EACH_BEHIND: Final = (
 )
 
 
+_DAY_OF_THEIRS: Final = re.compile(
+    r"\b(?:the )?(?P<step>dates?|days?|year|time) of (?:their|its|his|her|the|each) (?P<which>latest|most recent|newest|last|earliest|oldest|first) (?P<rows>[a-z]+)\b",
+    re.IGNORECASE,
+)
+_LATEST_DAY: Final = re.compile(
+    r"\b(?:the )?(?P<which>latest|most recent|newest|earliest|oldest) (?P<what>(?:[a-z]+ ){0,2}?(?:date|day|year|time))\b",
+    re.IGNORECASE,
+)
+_LATE: Final = frozenset({"latest", "most recent", "newest", "last"})
+_OF_EACH: Final = re.compile(r"\b(?:each|every|per)\b", re.IGNORECASE)
+
+
+def _day_of_each(said: re.Match[str]) -> str:
+    """ "The latest booking date of each customer": of each the last one of its days."""
+    groups = said.groupdict()
+    what = groups.get("what") or f"{groups['rows']} {groups['step']}"
+    return f"the {'maximum' if groups['which'].lower() in _LATE else 'minimum'} {what}"
+
+
 def in_plain_forms(question: str) -> str:
     """Return an English question with the forms that are read in the place of others that say the same."""
+    if _OF_EACH.search(question) is not None:
+        question = _LATEST_DAY.sub(_day_of_each, _DAY_OF_THEIRS.sub(_day_of_each, question))
     for pattern, plain in _PLAIN:
         question = pattern.sub(plain, question)
     if _LISTED.match(question):

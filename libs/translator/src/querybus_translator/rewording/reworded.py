@@ -30,6 +30,7 @@ from querybus_translator.rewording.persons import (
 from querybus_translator.rewording.plain_forms import in_plain_forms
 from querybus_translator.schema.chinese import TRANSLATED
 from querybus_translator.schema.index import CatalogIndex
+from querybus_translator.schema.other_names import doers_of
 from querybus_translator.schema.values import flag_values, stored_as
 
 _UNDONE: Final = re.compile(
@@ -144,6 +145,40 @@ def _more_of(question: str, index: CatalogIndex) -> str:
         return f"{said['what']} {'higher' if said['how'].lower() == 'more' else 'lower'} than"
 
     return _MORE_OF.sub(written, question)
+
+
+_MOST_DONE: Final = re.compile(
+    r"\b(?P<which>most|least) (?P<done>(?!used\b|needed\b)[a-z]+(?:ed|ght|en|old)) (?P<noun>[a-z]+)\b(?! (?:of|in|for|by)\b)", re.IGNORECASE
+)
+
+
+def _most_done(question: str, index: CatalogIndex) -> str:
+    """ "The most reviewed recipe" has the most reviews, "the most visited park" the most visitors, where there are such."""
+
+    def written(said: re.Match[str]) -> str:
+        tables = index.called_by(base_form(said["noun"].lower()))
+        if len(tables) != 1 or index.knows(said["done"]):
+            return said[0]
+        home, root = tables[0], stem(said["done"].lower())
+        roots = {root, *(stem(doer) for doer in doers_of(said["done"].lower()))}
+        figures = [
+            column.name
+            for number, column in enumerate(index.table(home).columns)
+            if index.holds_figures(home, number)
+            and not index.is_key(home, number)
+            and roots & set(map(stem, name_words(column.name)))
+        ]
+        rows = [
+            table.name
+            for number, table in enumerate(index.catalog.tables)
+            if number != home and root in map(stem, name_words(table.name)) and index.graph.is_many(home, number)
+        ]
+        named = figures or rows
+        which = said["which"].lower() if rows and not figures else "highest" if said["which"] == "most" else "lowest"
+        which = "fewest" if which == "least" else which
+        return f"{said['noun']} with the {which} {spoken_name(named[0])}" if len(named) == 1 else said[0]
+
+    return _MOST_DONE.sub(written, question)
 
 
 def _worth(question: str, index: CatalogIndex) -> str:
@@ -391,6 +426,7 @@ _BY_CATALOG: Final = (
     _in_use,
     _worth,
     _more_of,
+    _most_done,
     who_did,
     _ages,
     _best_reviews,

@@ -17,11 +17,13 @@ from querybus.text.vocabulary import is_word
 from querybus.text.words import word_set
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.measure_words import measured
+from querybus_translator.language.names import name_words
 from querybus_translator.language.segment import segment
 from querybus_translator.language.time.clock import read_clock
 from querybus_translator.language.time.periods import read_period
 from querybus_translator.language.time.words import chinese_number, days_of_weeks, time_words
 from querybus_translator.language.tokens import Token, TokenKind, tokenize
+from querybus_translator.language.units import unit_of_measure
 from querybus_translator.schema.additive import is_additive
 from querybus_translator.schema.comparison import Candidate
 from querybus_translator.schema.index import CatalogIndex
@@ -346,7 +348,20 @@ def _named(
             for one in recalled(words[:-1], index, bounded=bounded)
             if one.column is not None and holds_years(index.column(one.table, one.column))
         )
+    if not found and len(words) > 1 and token.base == "time":
+        # "Preparation time" of a column that is called `prep_minutes`.
+        found = tuple(
+            replace(one, score=one.score + _FILLER_COST)
+            for one in recalled(words[:-1], index, bounded=bounded)
+            if one.column is not None and one.value is None and _lasts(index.column(one.table, one.column))
+        )
     return [one for one in found if not light or one.score >= LIGHT_SCORE_MIN]
+
+
+def _lasts(column: Column) -> bool:
+    """Whether a column counts minutes, hours or days by its name."""
+    unit = unit_of_measure(name_words(column.name)[-1]) if name_words(column.name) else None
+    return unit is not None and unit[0] == "time" and column.kind in (ColumnKind.INTEGER, ColumnKind.NUMBER)
 
 
 def holds_years(column: Column) -> bool:

@@ -58,7 +58,7 @@ from querybus_translator.writing.ranked import (
     with_ties,
 )
 from querybus_translator.writing.roles_played import belonging, read_roles_played, rows_of_purchase
-from querybus_translator.writing.semijoins import are_rows_themselves, of_their_groups, semi_joined, without_other
+from querybus_translator.writing.semijoins import are_rows_themselves, of_each_kind, of_their_groups, semi_joined, without_other
 from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
 
 
@@ -459,6 +459,9 @@ def _combined(sketch: Sketch, form: Form) -> Form:
         has_both = any(node.op is Op.BOTH for node in sketch.nodes)
         if not has_both and are_rows_themselves(form, sketch.index, comparisons):
             return replace(form, where=(*rest, AnyOf(tuple(comparisons))))
+        of_each = of_each_kind(form, comparisons, rest)
+        if of_each is not None:
+            return of_each
         if form.group or form.order or form.limit is not None or any(target.aggregate for target in form.targets):
             sketch.doubts += 0.4
             return form

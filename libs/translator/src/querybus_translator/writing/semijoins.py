@@ -16,6 +16,7 @@ from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.writing.equal_keys import with_referred_keys, without_referred
 from querybus_translator.writing.form import (
     Aggregate,
+    AnyOf,
     ColumnRef,
     Comparison,
     Condition,
@@ -141,6 +142,22 @@ def are_rows_themselves(form: Form, index: CatalogIndex, values: Sequence[Compar
     )
     own = {*labels(index, home, chinese=False), *labels(index, home, chinese=True), *key_columns(index, home)}
     return counted or all(target.aggregate is None and target.column in own for target in form.targets)
+
+
+def of_each_kind(form: Form, values: Sequence[Comparison], rest: Sequence[Condition]) -> Form | None:
+    """ "The average wage of male and female rangers": that of the ones and that of the others."""
+    column = values[0].left.column
+    if form.group or form.order or form.limit is not None or column is None or not form.targets:
+        return None
+    if any(value.operator is not Operator.EQUAL for value in values):
+        return None
+    if any(target.aggregate not in _OF_GROUPS for target in form.targets):
+        return None
+    kind = Measure(column)
+    return replace(form, targets=(kind, *form.targets), where=(*rest, AnyOf(tuple(values))), group=(column,))
+
+
+_OF_GROUPS = frozenset({Aggregate.AVERAGE, Aggregate.MAXIMUM, Aggregate.MINIMUM})
 
 
 def without_other(form: Form, index: CatalogIndex, values: Sequence[Comparison]) -> Form | None:
