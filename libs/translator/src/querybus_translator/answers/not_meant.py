@@ -113,6 +113,20 @@ def _one_for_each(whole: Whole) -> bool:
     )
 
 
+def _shows_others(whole: Whole) -> bool:
+    """Whether "which owners ..." shows nothing of owners: what is asked for stands right behind."""
+    sketch, targets = whole.sketch, whole.form.targets
+    head = sketch.table(1)
+    asks = bool(sketch.nodes) and sketch.op(0) is Op.SHOW and sketch.nodes[0].text.lower() in {"which", "what"}
+    asks = asks and all(node.op is not Op.SHOW for node in sketch.nodes[1:])
+    if head is None or not asks or not targets or sketch.chinese:
+        return False
+    behind = sketch.nodes[2] if len(sketch.nodes) > 2 else None
+    if behind is not None and (behind.kind in (NodeKind.LINK, NodeKind.MARK) or behind.op is not None):
+        return False
+    return all(target.aggregate is None and target.home != head for target in targets)
+
+
 def _ranks_one(whole: Whole) -> bool:
     """Whether several of one row are asked for: "the top five" of one sum over all."""
     return (
@@ -454,6 +468,7 @@ NOT_MEANT: Final[tuple[Rule, ...]] = (
     _lacks_in_common,
     _averages_all,
     _one_for_each,
+    _shows_others,
     _ranks_one,
     counts_itself,
     _echoes,

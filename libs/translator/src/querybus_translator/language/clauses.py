@@ -162,12 +162,8 @@ def _day_of_deed(sketch: Sketch, place: int, column: ColumnRef) -> ColumnRef | N
         rows = {table for edge in keys for table in (edge.source, edge.target)}
     else:
         rows = {edge.source for table in named for edge in graph.edges_of(table) if edge.target == table}
-    found = [
-        time
-        for table in sorted(rows - {column.table})
-        for time in sketch.time_columns(table)
-        if not _beside_time(sketch, time)
-    ]
+    times = [time for table in sorted(rows - {column.table}) for time in sketch.time_columns(table)]
+    found = [time for time in times if not _beside_time(sketch, time)] or times
     return found[0] if len(found) == 1 else None
 
 

@@ -169,6 +169,8 @@ def lexicon() -> Lexicon:
     for row in forms["stored"]:
         for item in (*row.get("en", ()), *row.get("zh", ())):
             stored[item] = tuple(row["as"])
+    for people, (country, in_chinese) in forms["demonyms"].items():
+        stored |= {people: (country, people), in_chinese: (country, people)}
     return Lexicon(
         english=english,
         english_length_max=max(len(item) for item in english),

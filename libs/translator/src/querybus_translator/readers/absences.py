@@ -38,6 +38,7 @@ def read_absences(sketch: Sketch, anchor: int) -> None:
         if sketch.op(place) is not Op.BUT or "not" in sketch.nodes[place].text.lower().split():
             _absence(sketch, place, anchor)
     _negated_beyond(sketch, anchor)
+    _read_only(sketch, anchor)
 
 
 def _absence(sketch: Sketch, place: int, anchor: int) -> None:
@@ -93,6 +94,24 @@ def _absence(sketch: Sketch, place: int, anchor: int) -> None:
             place, named, *(other for other in range(place + 1, named or place) if is_denied_deed(sketch, other))
         )
         _hide(sketch, place, end, anchor)
+
+
+def _read_only(sketch: Sketch, anchor: int) -> None:
+    """ "Companies that own only tankers": some that are, and none that is anything else."""
+    for place, node in enumerate(sketch.nodes):
+        behind = sketch.after(place)
+        if node.kind is not NodeKind.STOP or node.text.lower() not in _ONLY or sketch.value(behind) is None:
+            continue
+        for placed in [item for item in sketch.conditions if item.place == behind]:
+            condition, tables = placed.condition, condition_tables(placed.condition)
+            if isinstance(condition, Comparison) and tables and is_many(sketch, anchor, tables[0]):
+                other = Placed(place, Comparison(condition.left, condition.operator.opposite, condition.right))
+                sketch.conditions.append(other)
+                if not absent_from(sketch, place, anchor, tables[0], [other]):
+                    sketch.conditions.remove(other)
+
+
+_ONLY = frozenset({"only", "solely", "exclusively"})
 
 
 def _names_its_own(sketch: Sketch, named: int, anchor: int) -> bool:
@@ -244,6 +263,8 @@ def _named_after(sketch: Sketch, place: int, end: int, anchor: int) -> int | Non
 
 def absent_from(sketch: Sketch, place: int, anchor: int, table: int, inside: list[Placed]) -> bool:
     """Record that no row of `table` with the conditions `inside` refers to the row of `anchor`."""
+    if _attribute_without(sketch, place, table, inside):
+        return True
     path = sketch.index.graph.path((anchor,), table)
     if not path:
         return False
@@ -270,6 +291,32 @@ def absent_from(sketch: Sketch, place: int, anchor: int, table: int, inside: lis
     for item in inside:
         sketch.conditions.remove(item)
     sketch.absences.append((place, Membership(own[0], form, negated=True)))
+    return True
+
+
+def _attribute_without(sketch: Sketch, place: int, table: int, inside: Sequence[Placed]) -> bool:
+    """ "States without hard trails", where parks have states: those of no park that has one."""
+    column = sketch.targets[0][1].column if len(sketch.targets) == 1 else None
+    if column is None or sketch.targets[0][1].aggregate is not None or sketch.groups or sketch.rankings:
+        return False
+    home = column.table
+    own = {*labels(sketch.index, home), *key_columns(sketch.index, home)}
+    is_named = any(sketch.table(other) == home for other in range(len(sketch.nodes)))
+    if column in own or is_named or not is_many(sketch, home, table):
+        return False
+    path = sketch.index.graph.path((home,), table)
+    beyond = table if not path else path[0].target if path[0].source == home else path[0].source
+    last = table if inside or is_many(sketch, beyond, table) else beyond
+    form = Form(
+        targets=(Measure(column),), tables=(home, last), where=tuple(item.condition for item in inside), distinct=True
+    )
+    for item in inside:
+        sketch.conditions.remove(item)
+    sketch.absences.append((place, Membership(column, form, negated=True)))
+    sketch.hidden_tables.add(table)
+    sketch.take(*(other for other in range(place, sketch.sentence_end(place)) if sketch.table(other) == table))
+    sketch.anchor = home
+    sketch.distinct = True
     return True
 
 
@@ -354,6 +401,13 @@ def is_many(sketch: Sketch, anchor: int, table: int) -> bool:
     return sketch.index.graph.is_many(anchor, table)
 
 
+_NONE_OF = frozenset({"no", "without", "without any"})
+
+
+def _said_before(sketch: Sketch, place: int) -> str:
+    return sketch.nodes[place - 1].text.lower() if place else ""
+
+
 def _negated_beyond(sketch: Sketch, anchor: int) -> None:
     """A value that must differ in a table of many rows means that none of them has it."""
     for placed in list(sketch.conditions):
@@ -362,6 +416,12 @@ def _negated_beyond(sketch: Sketch, anchor: int) -> None:
             continue
         tables = condition_tables(condition)
         denied = _denied_of(sketch, placed.place, anchor, besides=tables)
+        if tables and tables[0] == anchor and _said_before(sketch, placed.place) in _NONE_OF:
+            positive = Placed(placed.place, Comparison(condition.left, Operator.EQUAL, condition.right))
+            sketch.conditions[sketch.conditions.index(placed)] = positive
+            if not _attribute_without(sketch, placed.place, anchor, [positive]):
+                sketch.conditions[sketch.conditions.index(positive)] = placed
+            continue
         if tables and tables[0] != denied and is_many(sketch, denied, tables[0]):
             positive = Placed(placed.place, Comparison(condition.left, Operator.EQUAL, condition.right))
             sketch.conditions[sketch.conditions.index(placed)] = positive

@@ -243,6 +243,10 @@ def _keys_before(sketch: Sketch, place: int) -> list[Measure]:
         if sketch.op(sketch.before(marker)) is Op.BY:
             sketch.take(sketch.before(marker))
         return [Measure(column, _FIGURES[sketch.op(marker) or Op.SUM])]
+    if sketch.op(marker) is Op.COUNT and sketch.is_numeric(column) and sketch.op(sketch.before(marker)) is Op.BY:
+        # "By number of visitors in descending order", as a column holds them.
+        sketch.take(other, marker, sketch.before(marker))
+        return [Measure(column)]
     by_word = any(
         node.kind is NodeKind.STOP and node.text.lower() == "by"
         for node in sketch.nodes[max(0, (other or 0) - 2) : other]

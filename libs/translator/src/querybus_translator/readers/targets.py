@@ -338,6 +338,15 @@ def _figures(sketch: Sketch, place: int) -> None:
         aggregates.append(_FIGURES[sketch.op(at) or Op.SUM])
         places.append(at)
         at = _next_in_list(sketch, at, figures=True)
+    beside = sketch.column(at + 1) if at is not None and at + 1 < len(sketch.nodes) else None
+    if (
+        at is not None
+        and beside is not None
+        and sketch.table(at) == beside.table
+        and can_average(sketch, beside, aggregates)
+    ):
+        # "The average voyage duration": whose it is stands before it.
+        at += 1
     columns: list[tuple[int, ColumnRef]] = []
     while at is not None:
         column = sketch.column(at)

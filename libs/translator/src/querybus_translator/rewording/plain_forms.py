@@ -120,6 +120,7 @@ _AND_HOW_MANY: Final = re.compile(
     r"\b(?P<most>the (?:most|fewest)(?: number of)?(?! (?:common|popular|frequent|expensive|recent|used)\b)|the (?:highest|lowest|largest|smallest) number of) (?P<what>[a-z]+(?: [a-z]+){0,2}?),? and (?:how many|what is (?:that|the|this) number)(?: [a-z ]+)?(?= *\??$)",
     re.IGNORECASE,
 )
+_NOT_ONLY: Final = re.compile(r"\bnot only (?P<one>[^.?!]+?),? but also\b", re.IGNORECASE)
 _LISTED: Final = re.compile(
     r"^(?:please )?(?:what|which|who|list|show|give|find|return|tell)\b.*(?:\band\b|, )", re.IGNORECASE
 )
@@ -224,6 +225,7 @@ _PLAIN: Final = (
     (_MAKE_MONEY, "earn "),
     (_OUTSIDE, r"\g<is> not in "),
     (_THEN_BY, r"\g<first> and "),
+    (_NOT_ONLY, r"both \g<one> and"),
     (_LIMITED, r", the first \g<count>"),
     (_SINGLE, r"\g<where> a "),
     (_AND_HOW_MANY, r"\g<most> \g<what>, and the number of \g<what>"),

@@ -148,7 +148,8 @@ def _more_of(question: str, index: CatalogIndex) -> str:
 
 
 _MOST_DONE: Final = re.compile(
-    r"\b(?P<which>most|least) (?P<done>(?!used\b|needed\b)[a-z]+(?:ed|ght|en|old)) (?P<noun>[a-z]+)\b(?! (?:of|in|for|by)\b)", re.IGNORECASE
+    r"\b(?P<which>most|least) (?P<done>(?!used\b|needed\b)[a-z]+(?:ed|ght|en|old)) (?P<noun>[a-z]+)\b(?! (?:of|in|for|by)\b)",
+    re.IGNORECASE,
 )
 
 

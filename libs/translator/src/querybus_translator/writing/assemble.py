@@ -58,7 +58,13 @@ from querybus_translator.writing.ranked import (
     with_ties,
 )
 from querybus_translator.writing.roles_played import belonging, read_roles_played, rows_of_purchase
-from querybus_translator.writing.semijoins import are_rows_themselves, of_each_kind, of_their_groups, semi_joined, without_other
+from querybus_translator.writing.semijoins import (
+    are_rows_themselves,
+    of_each_kind,
+    of_their_groups,
+    semi_joined,
+    without_other,
+)
 from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
 
 
@@ -87,7 +93,8 @@ def assemble(sketch: Sketch) -> Form | None:
     anchor = sketch.anchor = _with_its_keys(sketch, anchor)
     read_roles_played(sketch, anchor)
     read_absences(sketch, anchor)
-    return _form(sketch, anchor)
+    # Where a value lacks rows, it is asked for in all the rows that bear it.
+    return _form(sketch, sketch.anchor)
 
 
 def _with_its_keys(sketch: Sketch, anchor: int) -> int:

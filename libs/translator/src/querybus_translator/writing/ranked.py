@@ -10,7 +10,7 @@ from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.stems import base_form
 from querybus_translator.readers.absences import is_many
 from querybus_translator.readers.superlatives import SIZES
-from querybus_translator.schema.additive import is_additive
+from querybus_translator.schema.additive import is_additive, is_number_of
 from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.writing.form import (
     Aggregate,
@@ -131,7 +131,10 @@ def _summed_within(sketch: Sketch, anchor: int, ranking: Ranking) -> Measure | N
     own = {*labels(sketch.index, anchor, chinese=sketch.chinese), *key_columns(sketch.index, anchor)}
     is_attribute = len(shown) == 1 and shown[0] is not None and shown[0].table == anchor and shown[0] not in own
     is_done = sketch.op(ranking.place) in (Op.MOST, Op.FEWEST) and not sketch.chinese
-    if not (is_done and is_attribute and is_additive(sketch.index, anchor, by.column.column)):
+    adds_up = is_additive(sketch.index, anchor, by.column.column) or is_number_of(
+        sketch.index, anchor, by.column.column
+    )
+    if not (is_done and is_attribute and adds_up):
         return None
     return Measure(by.column, Aggregate.SUM)
 
