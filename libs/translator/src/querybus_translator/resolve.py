@@ -289,8 +289,18 @@ def _spoken_of(nodes: Sequence[Node], place: int) -> tuple[int, ...]:
 
 def _is_of(nodes: Sequence[Node], place: int, table: int) -> bool:
     """Whether no more than "of the" stands between: "the name of the festival" is none of anything else."""
-    between = [node.text.lower() for node in nodes[place + 1 : table]]
+    # "The names of female researchers": of what kind they are says nothing else.
+    end = table - 1 if _is_kind_of_next(nodes, table - 1) else table
+    between = [node.text.lower() for node in nodes[place + 1 : end]]
     return bool(between) and between[0] == "of" and _ARTICLES.issuperset(between[1:])
+
+
+def _is_kind_of_next(nodes: Sequence[Node], place: int) -> bool:
+    """Whether a stored value stands right before the rows that it is one of."""
+    if not 0 <= place < len(nodes) - 1 or not nodes[place].candidates or not nodes[place + 1].candidates:
+        return False
+    kind, rows = nodes[place].candidates[0], nodes[place + 1].candidates[0]
+    return kind.value is not None and rows.column is None and rows.table == kind.table
 
 
 _ARTICLES: Final = frozenset({"the", "a", "an", "all", "each", "every"})
@@ -343,7 +353,7 @@ def _neighbour(nodes: Sequence[Node], place: int, step: int) -> int | None:
                 if joined and beyond < len(nodes):
                     other = beyond
                     continue
-            return other
+            return other + 1 if step == 1 and _is_kind_of_next(nodes, other) else other
         if (
             node.kind is NodeKind.STOP
             or node.op in {Op.AND, Op.DISTINCT, Op.NAMED, Op.EQUAL}

@@ -163,7 +163,10 @@ def _day_of_deed(sketch: Sketch, place: int, column: ColumnRef) -> ColumnRef | N
     else:
         rows = {edge.source for table in named for edge in graph.edges_of(table) if edge.target == table}
     times = [time for table in sorted(rows - {column.table}) for time in sketch.time_columns(table)]
-    found = [time for time in times if not _beside_time(sketch, time)] or times
+    found = [time for time in times if not _beside_time(sketch, time)]
+    if not found and len(named) > 1:
+        # "Ships that sailed to Genoa in 2022": the only day on the way, however it is called.
+        found = times
     return found[0] if len(found) == 1 else None
 
 

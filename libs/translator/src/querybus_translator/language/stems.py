@@ -52,7 +52,7 @@ def past_of(verb: str) -> str:
 
 _NOUNS_OF_VERBS = (
     ("scrib", "script"), ("submit", "submiss"), ("admit", "admiss"), ("departur", "depart"), ("deliveri", "deliv"),
-    ("discoveri", "discov"), ("recoveri", "recov"), ("closur", "close"), ("expiri", "expir"), ("modifi", "modif"),
+    ("discoveri", "discov"), ("recoveri", "recov"), ("closur", "close"), ("expiri", "expir"), ("modifi", "modif"), ("citat", "cite"),
 )  # fmt: skip
 """How stems of one deed differ, as a verb and as a noun."""
 _DEED_LENGTH_MIN = 9

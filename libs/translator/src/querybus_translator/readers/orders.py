@@ -64,7 +64,10 @@ def _read_order(sketch: Sketch, places: list[int]) -> None:
             if 0 <= beside < len(sketch.nodes) and sketch.op(beside) is Op.BY:
                 sketch.take(beside)
     if measures:
-        sketch.orderings = [Ordering(item, descending) for item in measures]
+        # "Sorted by birth year, youngest first" has said which way.
+        said = [one.by.column for one in sketch.orderings]
+        if said != [item.column for item in measures]:
+            sketch.orderings = [Ordering(item, descending) for item in measures]
         return
     if sketch.orderings:
         # "Sorted by the ones with the highest revenue first" has said by what.

@@ -48,7 +48,7 @@ _MONEY_DONE: Final = re.compile(
 _GOING_ON: Final = re.compile(
     r"\bstill (?:running|going on|going|under way|underway|in progress)\b|\b(?:under way|underway)\b", re.IGNORECASE
 )
-_STILL: Final = re.compile(r"\bstill (?=[a-z])", re.IGNORECASE)
+_STILL: Final = re.compile(r"\bstill (?=[a-z])(?!there\b|here\b|with\b)", re.IGNORECASE)
 _TREND: Final = re.compile(r"(?<=[a-z]) (?:trend|development) (?=(?:by|per|over|for|in|this|last) )", re.IGNORECASE)
 _RIGHT_NOW: Final = re.compile(r"\b(?:right now|at the moment|at present)\b", re.IGNORECASE)
 _SERVING: Final = re.compile(r"\blongest[- ](?:serving|standing|tenured)\b", re.IGNORECASE)
@@ -120,6 +120,11 @@ _AND_HOW_MANY: Final = re.compile(
     r"\b(?P<most>the (?:most|fewest)(?: number of)?(?! (?:common|popular|frequent|expensive|recent|used)\b)|the (?:highest|lowest|largest|smallest) number of) (?P<what>[a-z]+(?: [a-z]+){0,2}?),? and (?:how many|what is (?:that|the|this) number)(?: [a-z ]+)?(?= *\??$)",
     re.IGNORECASE,
 )
+_AN_HOUR: Final = re.compile(
+    r"\b(?P<bound>than|over|under|at least|at most|about|exactly|within) an? (?P<unit>second|minute|hour|day|week|month|year|kilomet(?:er|re)|met(?:er|re)|mile|kilogram|ton)\b(?! (?:ago|earlier|later|before))",
+    re.IGNORECASE,
+)
+_DISTRIBUTION: Final = re.compile(r"\b(?:the )?(?P<what>[a-z]+) distribution of (?:the |all )?(?P<rows>[a-z]+)\b", re.IGNORECASE)
 _NOT_ONLY: Final = re.compile(r"\bnot only (?P<one>[^.?!]+?),? but also\b", re.IGNORECASE)
 _LISTED: Final = re.compile(
     r"^(?:please )?(?:what|which|who|list|show|give|find|return|tell)\b.*(?:\band\b|, )", re.IGNORECASE
@@ -225,6 +230,8 @@ _PLAIN: Final = (
     (_MAKE_MONEY, "earn "),
     (_OUTSIDE, r"\g<is> not in "),
     (_THEN_BY, r"\g<first> and "),
+    (_AN_HOUR, r"\g<bound> 1 \g<unit>"),
+    (_DISTRIBUTION, r"the number of \g<rows> for each \g<what>"),
     (_NOT_ONLY, r"both \g<one> and"),
     (_LIMITED, r", the first \g<count>"),
     (_SINGLE, r"\g<where> a "),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
@@ -94,7 +95,7 @@ def links_meant(
     if end - start > 2 and tokens[start].norm.endswith("ed") and tokens[start + 1].norm in {"a", "an"}:
         # "Opened a ticket" is done, and no name of a column.
         candidates = [link for link in candidates if link.column is None]
-    candidates = _said_by_deeds(candidates, tokens, start, end, index)
+    candidates = _own_years(_said_by_deeds(candidates, tokens, start, end, index), tokens, start, end, index)
     candidates = _not_said_by_rule(candidates, tokens[start:end], index)
     candidates = _of_counts(candidates, tokens, start, end, index)
     is_led = start > 0 and (
@@ -139,6 +140,7 @@ def _said_by_deeds(
     if end - start == 1 and end < len(tokens) and tokens[end].norm == "by" and token.norm.endswith("ed"):
         said = {other.base for other in tokens[end : end + 3]}
         candidates = [_done_by_these(link, token, said, index) for link in candidates]
+    candidates = [link for link in candidates if not _is_their_doer(tokens, end - 1, link, index)]
     candidates = _without_bridges(_kinds_first(candidates), index)
     if start and tokens[start - 1].norm in _COPULAS and end == len(tokens) - (tokens[-1].kind is TokenKind.MARK):
         # "Which employees are managers": those whose kind is stored so, and not those whom others refer to by that name.
@@ -310,6 +312,39 @@ def _is_only_done(tokens: Sequence[Token], start: int, link: Candidate, index: C
     return has_object or (named.kind in _DATES and not named.nullable)
 
 
+def _is_their_doer(tokens: Sequence[Token], place: int, link: Candidate, index: CatalogIndex) -> bool:
+    """Whether a verb resembles those who do it: "papers published in 2020" ask for no publisher."""
+    if link.column is None or link.value is not None or not tokens[place].norm.endswith("ed"):
+        return False
+    behind = tokens[place + 1].norm if place + 1 < len(tokens) else ""
+    named = name_words(index.column(link.table, link.column).name)
+    return behind != "by" and bool(named) and named[-1] in doers_of(tokens[place].norm)
+
+
+def _own_years(
+    candidates: list[Candidate], tokens: Sequence[Token], start: int, end: int, index: CatalogIndex
+) -> list[Candidate]:
+    """ "Papers each year": by the year of the papers that are named, and not that of what is not spoken of."""
+    if end - start != 1 or tokens[start].base != "year" or not candidates:
+        return candidates
+    named = {table for token in tokens for table in index.called_by(token.base)}
+    if not named or any(
+        link.column is None or (link.table in named and link.score >= LIGHT_SCORE_MIN) for link in candidates
+    ):
+        return candidates
+    own = [
+        Candidate(table, number, None, _OWN_YEAR)
+        for table in sorted(named)
+        if table < len(index.catalog.tables)
+        for number, column in enumerate(index.table(table).columns)
+        if column.kind is ColumnKind.INTEGER and holds_years(column)
+    ]
+    return own if len(own) == 1 else candidates
+
+
+_OWN_YEAR: Final = 0.95
+
+
 def _is_done_to_rows(tokens: Sequence[Token], start: int, link: Candidate, index: CatalogIndex) -> bool:
     """Whether a verb says of rows what happens to them: "species seen in Utah" ask for no `num_seen`, which the word only resembles."""
     if not start or link.column is None or link.value is not None or link.score >= _ALIKE_MIN:
@@ -446,3 +481,13 @@ def closest(candidates: list[Candidate], first: Token, head: Token, index: Catal
         and not _is_key_of_role(link, exactly, index)
         and not _is_key_of_rows(link, exactly, index)
     )[:CANDIDATES_MAX]
+
+
+def holds_years(column: Column) -> bool:
+    """Return whether a column says when: by its type, or as whole numbers of four digits."""
+    ends = (column.profile.value_min, column.profile.value_max) if column.profile is not None else ()
+    is_year = column.kind is ColumnKind.INTEGER and bool(ends) and all(end and _YEAR.fullmatch(end) for end in ends)
+    return is_year or column.kind in (ColumnKind.DATE, ColumnKind.DATETIME)
+
+
+_YEAR: Final = re.compile(r"1[5-9]\d\d|20\d\d")

@@ -28,6 +28,7 @@ from querybus_translator.schema.additive import is_additive
 from querybus_translator.schema.comparison import Candidate
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.meant import (
+    holds_years,
     EXACT_SCORE,
     LIGHT_SCORE_MIN,
     closest,
@@ -362,16 +363,6 @@ def _lasts(column: Column) -> bool:
     """Whether a column counts minutes, hours or days by its name."""
     unit = unit_of_measure(name_words(column.name)[-1]) if name_words(column.name) else None
     return unit is not None and unit[0] == "time" and column.kind in (ColumnKind.INTEGER, ColumnKind.NUMBER)
-
-
-def holds_years(column: Column) -> bool:
-    """Return whether a column says when: by its type, or as whole numbers of four digits."""
-    ends = (column.profile.value_min, column.profile.value_max) if column.profile is not None else ()
-    is_year = column.kind is ColumnKind.INTEGER and bool(ends) and all(end and _YEAR.fullmatch(end) for end in ends)
-    return is_year or column.kind in (ColumnKind.DATE, ColumnKind.DATETIME)
-
-
-_YEAR: Final = re.compile(r"1[5-9]\d\d|20\d\d")
 
 
 def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Span]:
