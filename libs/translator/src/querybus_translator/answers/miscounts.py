@@ -1,4 +1,4 @@
-"""Readings that count what nobody asked to count: each rule says of one kind of them whether a reading is of it."""
+"""Readings that count, or single out, what nobody asked for: each rule says of one kind of them whether a reading is of it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Final
 
 from querybus.core.catalog import ColumnKind
 from querybus_translator.answers.whole import Whole
-from querybus_translator.language.lexicon import Op
+from querybus_translator.language.lexicon import POSSESSIVES, Op
 from querybus_translator.readers.figures.amounts import MONEY_ROWS, MONEY_ROWS_ZH, SUMS_OF_MONEY
 from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.schema.phrases import NodeKind
@@ -180,3 +180,39 @@ def counts_the_unread(whole: Whole) -> bool:
 _MASSES = frozenset({"stock", "inventory", "consumption", "output", "production", "waste"})
 _SHORT_STOPS: Final = frozenset({"is", "was", "has", "does", "its", "this", "his", "us", "theirs", "exists", "times"})
 _OF_WHOM: Final = frozenset({"for", "of", "by", "from", "with"})
+
+
+def one_for_each(whole: Whole) -> bool:
+    """Return whether one row in all was read where each group has its own: "the youngest of each class", "parks and their longest trail"."""
+    form, nodes = whole.form, whole.sketch.nodes
+    if form.limit != 1 or not form.order or form.order[0].by.aggregate is not None:
+        return False
+    places = {ranking.place for ranking in whole.sketch.rankings}
+    theirs = (set(node.text.lower().split()) & POSSESSIVES for node in nodes)
+    return any(node.op is Op.EACH for node in nodes) or any(
+        said and {place + 1, place + 2} & places for place, said in enumerate(theirs)
+    )
+
+
+def shows_others(whole: Whole) -> bool:
+    """Return whether "which owners ..." shows nothing of owners: what is asked for stands right behind."""
+    sketch, targets = whole.sketch, whole.form.targets
+    head = sketch.table(1)
+    asks = bool(sketch.nodes) and sketch.op(0) is Op.SHOW and sketch.nodes[0].text.lower() in {"which", "what"}
+    asks = asks and all(node.op is not Op.SHOW for node in sketch.nodes[1:])
+    if head is None or not asks or not targets or sketch.chinese:
+        return False
+    behind = sketch.nodes[2] if len(sketch.nodes) > 2 else None
+    if behind is not None and (behind.kind in (NodeKind.LINK, NodeKind.MARK) or behind.op is not None):
+        return False
+    return all(target.aggregate is None and target.home != head for target in targets)
+
+
+def drops_each(whole: Whole) -> bool:
+    """Return whether one figure of all was read where each of several has its own."""
+    form, sketch = whole.form, whole.sketch
+    figures = {target.aggregate for target in form.targets}
+    one = bool(figures) and None not in figures and figures.isdisjoint({Aggregate.RATE, Aggregate.SHARE})
+    each = [sketch.table(sketch.after(place)) for place, node in enumerate(sketch.nodes) if node.op is Op.EACH]
+    homes = {target.home for target in form.targets}
+    return one and not form.group and any(table is not None and table not in homes for table in each)

@@ -21,11 +21,14 @@ from querybus_translator.answers.miscounts import (
     counts_the_fixed,
     counts_the_one,
     counts_the_unread,
+    drops_each,
     groups_unasked,
+    one_for_each,
+    shows_others,
     sums_each_once,
 )
 from querybus_translator.answers.whole import Rule, Whole
-from querybus_translator.language.lexicon import POSSESSIVES, Op, lexicon
+from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.stems import stem
 from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.schema.phrases import NodeKind
@@ -99,32 +102,6 @@ def _averages_all(whole: Whole) -> bool:
         one in {"of", "in", "for", "within"} and other in {"their", "its", "his", "her", "the same"}
         for one, other in pairwise(said[next((at for at, node in enumerate(nodes) if node.op is Op.AVERAGE), 0) :])
     )
-
-
-def _one_for_each(whole: Whole) -> bool:
-    """Whether one row in all was read where each group has its own: "the youngest of each class", "parks and their longest trail"."""
-    form, nodes = whole.form, whole.sketch.nodes
-    if form.limit != 1 or not form.order or form.order[0].by.aggregate is not None:
-        return False
-    places = {ranking.place for ranking in whole.sketch.rankings}
-    theirs = (set(node.text.lower().split()) & POSSESSIVES for node in nodes)
-    return any(node.op is Op.EACH for node in nodes) or any(
-        said and {place + 1, place + 2} & places for place, said in enumerate(theirs)
-    )
-
-
-def _shows_others(whole: Whole) -> bool:
-    """Whether "which owners ..." shows nothing of owners: what is asked for stands right behind."""
-    sketch, targets = whole.sketch, whole.form.targets
-    head = sketch.table(1)
-    asks = bool(sketch.nodes) and sketch.op(0) is Op.SHOW and sketch.nodes[0].text.lower() in {"which", "what"}
-    asks = asks and all(node.op is not Op.SHOW for node in sketch.nodes[1:])
-    if head is None or not asks or not targets or sketch.chinese:
-        return False
-    behind = sketch.nodes[2] if len(sketch.nodes) > 2 else None
-    if behind is not None and (behind.kind in (NodeKind.LINK, NodeKind.MARK) or behind.op is not None):
-        return False
-    return all(target.aggregate is None and target.home != head for target in targets)
 
 
 def _ranks_one(whole: Whole) -> bool:
@@ -467,8 +444,9 @@ NOT_MEANT: Final[tuple[Rule, ...]] = (
     _shares_with_nobody,
     _lacks_in_common,
     _averages_all,
-    _one_for_each,
-    _shows_others,
+    one_for_each,
+    shows_others,
+    drops_each,
     _ranks_one,
     counts_itself,
     _echoes,

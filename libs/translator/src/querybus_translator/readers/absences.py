@@ -401,6 +401,17 @@ def is_many(sketch: Sketch, anchor: int, table: int) -> bool:
     return sketch.index.graph.is_many(anchor, table)
 
 
+def _denied_flag(sketch: Sketch, place: int, condition: Comparison) -> Comparison | None:
+    """Return that a flag is not yes where "no" before its rows had made it a no; None for anything else."""
+    column, pick = condition.left.column, sketch.pick(place)
+    flags = None if column is None else sketch.flag_values(column)
+    if flags is None or pick is None or not pick.with_table or condition.operator is not Operator.EQUAL:
+        return None
+    if condition.right != Literal(flags[1]) or _said_before(sketch, place) not in _NONE_OF:
+        return None
+    return Comparison(condition.left, Operator.UNEQUAL, Literal(flags[0]))
+
+
 _NONE_OF = frozenset({"no", "without", "without any"})
 
 
@@ -412,6 +423,12 @@ def _negated_beyond(sketch: Sketch, anchor: int) -> None:
     """A value that must differ in a table of many rows means that none of them has it."""
     for placed in list(sketch.conditions):
         condition = placed.condition
+        if (
+            isinstance(condition, Comparison)
+            and (denied_flag := _denied_flag(sketch, placed.place, condition)) is not None
+        ):
+            # "Albums without explicit songs": none of theirs is.
+            condition = denied_flag
         if not isinstance(condition, Comparison) or condition.operator is not Operator.UNEQUAL:
             continue
         tables = condition_tables(condition)

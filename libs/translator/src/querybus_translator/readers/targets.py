@@ -84,7 +84,9 @@ def read_targets(sketch: Sketch) -> None:
         sketch.doubts += is_rate(sketch, place, column)
         if sketch.asked[place] if not sketch.chinese else (pick is not None and pick.score >= _CHINESE_TARGET_MIN):
             sketch.take(place)
-            sketch.doubts += 1.0 if is_faint_year(sketch, place, column) else 0.0
+            sketch.doubts += (
+                1.0 if is_faint_year(sketch, place, column) or _is_of_others(sketch, place, column) else 0.0
+            )
             sketch.targets.append((place, Measure(column)))
     read_rates(sketch)
     _on_average(sketch)
@@ -149,6 +151,14 @@ def _head(sketch: Sketch) -> None:
         if column is not None and not ranked and is_asked:
             sketch.targets.append((place, Measure(column)))
             return
+
+
+def _is_of_others(sketch: Sketch, place: int, column: ColumnRef) -> bool:
+    """ "The shift length", where only lines have a length: it is not that of the rows right before it."""
+    before = sketch.table(place - 1) if place and not sketch.chinese else None
+    if before is None or before == column.table or sketch.nodes[place - 1].text.lower().endswith("s"):
+        return False
+    return sketch.index.real(before) != column.table
 
 
 def _asked_when(sketch: Sketch) -> None:

@@ -12,6 +12,7 @@ from typing import Final
 from querybus.core.catalog import ColumnKind
 from querybus.text.readable_name import spoken_name
 from querybus_translator.language.lexicon import lexicon
+from querybus_translator.language.names import name_words
 from querybus_translator.language.stems import base_form, past_of, stem
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.labels import key_columns, labels
@@ -262,7 +263,7 @@ def staff_members(question: str, index: CatalogIndex) -> str:
 
 
 _EACH_DID: Final = re.compile(
-    r"\bhow many (?P<what>[a-z ]+?) (?P<aux>has|have|had|did|does|do) (?P<each>each|every) (?P<who>[a-z]+(?: [a-z]+)?) (?P<verb>[a-z]+)(?= *\??$)",
+    r"\bhow many (?P<what>[a-z ]+?) (?P<aux>has|have|had|did|does|do) (?P<each>each|every) (?P<who>[a-z]+(?: [a-z]+)?) (?P<verb>(?!(?:at|in|to|on|for|with|from|of)\b)[a-z]+)(?: (?:at|in|to|on|for|with|from|of))?(?= *\??$)",
     re.IGNORECASE,
 )
 _HAVING: Final = frozenset({"have", "has", "had", "get", "contain", "include", "own"})
@@ -276,10 +277,25 @@ def each_did(question: str, index: CatalogIndex) -> str:
         if verb in _HAVING or not index.called_by(base_form(said["who"].lower().split()[-1])):
             return said[0]
         root = stem(verb)
-        is_named = any(root in {stem(word) for word in words} for words in index.table_words)
-        if not is_named:
+        named = [table for table, words in enumerate(index.table_words) if root in {stem(word) for word in words}]
+        if len(named) != 1 or len(name_words(index.table(named[0]).name)) == 1:
+            # What is called as the deed alone is no other way between the two.
             return f"how many {said['what']} are there for {said['each']} {said['who']}"
         done = verb if said["aux"].lower() in _HAVING else past_of(verb)
         return f"how many {said['what']} are {done} by {said['each']} {said['who']}"
 
     return _EACH_DID.sub(written, question)
+
+
+_TWO_NAMES: Final = re.compile(r"\b(?P<one>[a-z]+) and (?P<other>[a-z]+) names?\b", re.IGNORECASE)
+
+
+def two_names(question: str, index: CatalogIndex) -> str:
+    """ "Artist and label names" are the names of both, where both are kinds of rows."""
+
+    def written(said: re.Match[str]) -> str:
+        kinds = [index.called_by(base_form(said[which].lower())) for which in ("one", "other")]
+        both = all(len(tables) == 1 for tables in kinds) and kinds[0] != kinds[1]
+        return f"{said['one']} names and {said['other']} names" if both else said[0]
+
+    return _TWO_NAMES.sub(written, question)

@@ -124,7 +124,9 @@ _AN_HOUR: Final = re.compile(
     r"\b(?P<bound>than|over|under|at least|at most|about|exactly|within) an? (?P<unit>second|minute|hour|day|week|month|year|kilomet(?:er|re)|met(?:er|re)|mile|kilogram|ton)\b(?! (?:ago|earlier|later|before))",
     re.IGNORECASE,
 )
-_DISTRIBUTION: Final = re.compile(r"\b(?:the )?(?P<what>[a-z]+) distribution of (?:the |all )?(?P<rows>[a-z]+)\b", re.IGNORECASE)
+_DISTRIBUTION: Final = re.compile(
+    r"\b(?:the )?(?P<what>[a-z]+) distribution of (?:the |all )?(?P<rows>[a-z]+)\b", re.IGNORECASE
+)
 _NOT_ONLY: Final = re.compile(r"\bnot only (?P<one>[^.?!]+?),? but also\b", re.IGNORECASE)
 _LISTED: Final = re.compile(
     r"^(?:please )?(?:what|which|who|list|show|give|find|return|tell)\b.*(?:\band\b|, )", re.IGNORECASE

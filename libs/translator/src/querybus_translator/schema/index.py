@@ -24,7 +24,7 @@ from querybus_translator.language.stems import base_form, stem
 from querybus_translator.language.tokens import TokenKind, tokenize
 from querybus_translator.schema.chinese import TRANSLATED, VALUE_WORDS_MAX, chinese_meanings, stands_for
 from querybus_translator.schema.joins import JoinGraph
-from querybus_translator.schema.other_names import names_from_keys, other_names
+from querybus_translator.schema.other_names import figures_of, names_from_keys, other_names, titled_by_table
 from querybus_translator.schema.roles import Role, roles_of
 
 COMMENT_WORDS_MAX = 5
@@ -329,13 +329,13 @@ class CatalogIndex:
         self._table_entries.append(len(self.entries))
         self.table_words.append(frozenset(word for name in table_names for word in name))
         self._add_entry(Entry(number, None, table_names))
-        titled = _titled_by_table(table)
+        titled = titled_by_table(table)
         for place, column in enumerate(table.columns):
             names = self._names(column, owner=table.name.lower(), table=table)
             names = self._without_entity_names(table, column, names)
             if place == titled:
                 names = (*names, *((word,) for word in lexicon().label_words if not is_han(word)))
-            entry = Entry(number, place, names)
+            entry = Entry(number, place, tuple(dict.fromkeys((*names, *figures_of(column)))))
             for name in table_names:
                 for word in name:
                     self.via_table[word].add(len(self.entries))
@@ -463,17 +463,6 @@ def _with_key_name(table: Table, names: tuple[tuple[str, ...], ...]) -> tuple[tu
     if len(words) < 2 or words[-1] not in lexicon().key_words or words[:-1] in names:
         return names
     return (*names, words[:-1])
-
-
-def _titled_by_table(table: Table) -> int | None:
-    """Return the column that is called as the table itself, where no column is called a name: it holds the names."""
-    texts = [
-        (place, name_words(column.name)) for place, column in enumerate(table.columns) if column.kind is ColumnKind.TEXT
-    ]
-    if any(words and words[-1] in lexicon().label_words for _, words in texts):
-        return None
-    own = name_words(table.name)
-    return next((place for place, words in texts if words == own), None)
 
 
 @lru_cache(maxsize=1)

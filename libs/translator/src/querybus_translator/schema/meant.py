@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from querybus.core.catalog import ColumnKind
+from querybus.core.catalog import Column, ColumnKind
 from querybus_translator.language.lexicon import FIGURES, Op, lexicon
 from querybus_translator.language.names import name_words
 from querybus_translator.language.time.words import unit_of

@@ -6,7 +6,6 @@ column is meant is decided later, over the whole question.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date
@@ -28,10 +27,10 @@ from querybus_translator.schema.additive import is_additive
 from querybus_translator.schema.comparison import Candidate
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.meant import (
-    holds_years,
     EXACT_SCORE,
     LIGHT_SCORE_MIN,
     closest,
+    holds_years,
     is_figure_of,
     links_meant,
     recalled,

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-from querybus.core.catalog import Catalog, Table
-from querybus.text.readable_name import halves
+from querybus.core.catalog import Catalog, Column, ColumnKind, Table
+from querybus.text.readable_name import halves, spoken_name
 from querybus.text.vocabulary import is_word
 from querybus_translator.language.lexicon import lexicon
 from querybus_translator.language.names import name_words
 from querybus_translator.language.stems import base_form
+from querybus_translator.language.units import unit_of_measure
 
 _AGENTS: Final = {
     "written": ("writer", "author"),
@@ -88,6 +90,58 @@ def other_names(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         yield other
         if len(one) > 1 and len(other) == 1:
             yield (*one[:-1], *other)
+
+
+def figures_of(column: Column) -> tuple[tuple[str, ...], ...]:
+    """Return what a figure is besides called by what it counts: copies sold are copies."""
+    words = tuple(spoken_name(column.name).lower().split())
+    if column.kind not in (ColumnKind.INTEGER, ColumnKind.NUMBER) or len(words) != _NAME_WORDS_MIN:
+        return ()
+    is_done = words[1] in _DONE or words[1].endswith("ed")
+    is_measured = unit_of_measure(words[0]) is not None
+    return ((base_form(words[0]),),) if is_done and words[0] not in _GENERAL and not is_measured else ()
+
+
+_DONE: Final = frozenset({"sold", "won", "lost", "seen", "given", "taken", "made", "spent", "drawn", "held", "bought"})
+_GENERAL: Final = frozenset(
+    {
+        "date",
+        "time",
+        "day",
+        "year",
+        "month",
+        "hour",
+        "is",
+        "was",
+        "has",
+        "last",
+        "first",
+        "number",
+        "total",
+        "amount",
+        "not",
+        "been",
+        "count",
+    }
+)
+
+
+def titled_by_table(table: Table) -> int | None:
+    """Return the column that holds the names where none is called a name: it is called as the table itself, or `uname`."""
+    texts = [
+        (place, name_words(column.name)) for place, column in enumerate(table.columns) if column.kind is ColumnKind.TEXT
+    ]
+    if any(words and words[-1] in lexicon().label_words for _, words in texts):
+        return None
+    own = name_words(table.name)
+    called = next((place for place, words in texts if words == own), None)
+    if called is not None:
+        return called
+    named = [place for place, words in texts if len(words) == 1 and _LETTERED_NAME.fullmatch(words[0])]
+    return named[0] if len(named) == 1 else None
+
+
+_LETTERED_NAME: Final = re.compile(r"[a-z]{1,3}name")
 
 
 def _parted(word: str) -> tuple[str, ...]:
