@@ -153,6 +153,7 @@ def _in_roles(nodes: Sequence[Node], picks: dict[int, Candidate], index: Catalog
             continue
         behind = is_han(nodes[place].text)
         other = _possessor(nodes, place)
+        other = _of_somebody(nodes, place) if other is None else other
         other = _owner(nodes, place, -1 if behind else 1) if other is None else other
         owner = picks.get(other) if other is not None else None
         if (
@@ -170,6 +171,19 @@ def _possessor(nodes: Sequence[Node], place: int) -> int | None:
     joint = nodes[place - 1] if place > 1 else None
     is_theirs = joint is not None and joint.op is Op.AND and joint.text.lower().split()[-1] in POSSESSIVES
     return place - 2 if is_theirs else None
+
+
+def _of_somebody(nodes: Sequence[Node], place: int) -> int | None:
+    """ "The names of Kyle's followers": whose they are stands between."""
+    for other in range(place + 1, len(nodes) - 2):
+        if nodes[other].kind is NodeKind.TEXT and nodes[other + 1].text in _OF_SOMEBODY:
+            return other + 2
+        if nodes[other].kind is not NodeKind.STOP:
+            return None
+    return None
+
+
+_OF_SOMEBODY: Final = frozenset({"'s", "’s", "'"})
 
 
 def _owner(nodes: Sequence[Node], place: int, step: int) -> int | None:

@@ -44,9 +44,11 @@ from querybus_translator.writing.form import (
     Literal,
     Membership,
     Operator,
+    condition_tables,
     tables_of,
 )
 from querybus_translator.writing.sketch import TEMPORAL
+from querybus_translator.writing.write import columns_named
 
 
 def _contradicts(whole: Whole) -> bool:
@@ -330,7 +332,15 @@ def _is_role_alone(whole: Whole) -> bool:
         return False
     # "The manager of Ann Lee": those to whom her row refers, which is found by her name.
     named = {*labels(index, role.source)}
-    inside = (item.form for item in whole.form.where if isinstance(item, Membership))
+    inside = [item.form for item in whole.form.where if isinstance(item, Membership)]
+    # "The followers of Ann": by the rows that say whom they follow.
+    played = columns_named(index, role.source, (role.column,))
+    if any(
+        [target.column for target in form.targets] == list(played)
+        and any(role.table in condition_tables(condition) for condition in form.where)
+        for form in inside
+    ):
+        return False
     return not any(
         form.where and all(isinstance(one, Comparison) and one.left.column in named for one in form.where)
         for form in inside

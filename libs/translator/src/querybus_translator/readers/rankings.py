@@ -49,6 +49,7 @@ from querybus_translator.readers.superlatives import (
     takes_time,
 )
 from querybus_translator.readers.time.durations import begin_and_end, lasting
+from querybus_translator.schema.additive import is_additive
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Measure, Operator, Ordering
 from querybus_translator.writing.sketch import TEMPORAL, Placed, Ranking, Sketch
@@ -282,8 +283,11 @@ def _by_what_is_done(sketch: Sketch, place: int, descending: bool, count: int) -
         and pick.score < EXACT_MIN
         and sketch.pick(sketch.before(verb)) is not None
     ):
-        # "Which country books the most": what rows of that name are.
+        # "Which country books the most": what rows of that name are. "Harvested the most apples" may be by weight.
         sketch.take(verb)
+        columns = range(len(sketch.index.table(done).columns))
+        weighs = any(is_additive(sketch.index, done, column) for column in columns)
+        sketch.doubts += 1.0 if weighs and sketch.value(sketch.after(place)) is not None else 0.0
         sketch.rankings.append(Ranking(place, None, descending, count, counted=done))
         return
     rows = rows_of_deed(sketch, verb)

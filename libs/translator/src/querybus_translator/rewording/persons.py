@@ -299,3 +299,38 @@ def two_names(question: str, index: CatalogIndex) -> str:
         return f"{said['one']} names and {said['other']} names" if both else said[0]
 
     return _TWO_NAMES.sub(written, question)
+
+
+_NAME: Final = r"(?P<name>[A-Z][\w.-]+(?: [A-Z][\w.-]+)?|\"[^\"]+\")"
+_WHO_DOES: Final = re.compile(
+    rf"\b(?P<who>[Ww]ho|[Ww]hich (?P<asked>[a-z]+)|(?P<rows>[a-z]+) (?:who|that)) (?P<verb>[a-z]+) {_NAME}"
+)
+_DOES_TO_WHOM: Final = re.compile(
+    rf"\b(?:[Ww]hich|[Ww]hat|the) (?P<rows>[a-z]+) (?:that )?(?:does|did|do) {_NAME} (?P<verb>[a-z]+)\b"
+)
+
+
+_KEYS_OF_TWO: Final = 2
+
+
+def roles_by_verbs(question: str, index: CatalogIndex) -> str:
+    """ "Who follows Ann" are her followers, "whom does Ann follow" those whose follower she is, where rows bring two of a kind together."""
+    for role in index.roles:
+        keys = {edge.source_columns for edge in index.graph.edges_of(role.source) if edge.target == role.table}
+        doer, kind = role.names[0][-1], spoken_name(index.table(role.table).name)
+        if len(keys) != _KEYS_OF_TWO or len(role.names[0]) != 1:
+            continue
+
+        def who(said: re.Match[str], doer: str = doer, kind: str = kind) -> str:
+            rows = said["asked"] or said["rows"]
+            if doer not in doers_of(said["verb"]) or (rows and base_form(rows) != base_form(kind)):
+                return said[0]
+            lead = "" if said["rows"] else "Show "
+            return f"{lead}the {doer}s of {kind} {said['name']}"
+
+        def whom(said: re.Match[str], doer: str = doer, kind: str = kind) -> str:
+            is_kind = base_form(said["rows"]) == base_form(kind) and doer in doers_of(said["verb"])
+            return f"Show the {said['rows']} whose {doer} is {said['name']}" if is_kind else said[0]
+
+        question = _DOES_TO_WHOM.sub(whom, _WHO_DOES.sub(who, question))
+    return question

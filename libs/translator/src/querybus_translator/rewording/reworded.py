@@ -20,6 +20,7 @@ from querybus_translator.rewording.persons import (
     each_did,
     names_of_persons,
     people,
+    roles_by_verbs,
     spends_most,
     staff_members,
     two_names,
@@ -423,6 +424,7 @@ def _states(deed: str, index: CatalogIndex) -> set[tuple[str, str]]:
 
 _BY_CATALOG: Final = (
     _numbered,
+    roles_by_verbs,
     staff_members,
     _bare_years,
     _in_use,

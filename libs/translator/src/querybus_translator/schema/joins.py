@@ -120,30 +120,42 @@ class JoinGraph:
             return True
         return False
 
-    def path(self, sources: Iterable[int], target: int, hints: frozenset[str] = frozenset()) -> tuple[Edge, ...] | None:
+    def path(
+        self,
+        sources: Iterable[int],
+        target: int,
+        hints: frozenset[str] = frozenset(),
+        used: tuple[int, tuple[str, ...]] | None = None,
+    ) -> tuple[Edge, ...] | None:
         """Return the cheapest path from any of `sources` to `target`, or None.
 
-        Of several keys between two tables the one whose column shares a word with `hints` is cheaper.
+        Of several keys between two tables the one whose column shares a word with `hints` is cheaper; `used` is a
+        table's key that leads elsewhere already.
         """
         queue: list[tuple[float, int, int, tuple[Edge, ...]]] = [
             (0.0, place, source, ()) for place, source in enumerate(sources)
         ]
         heapq.heapify(queue)
         pushed = len(queue)
-        # A table reached by its key and one reached by what refers to it go on at different costs.
-        seen: set[tuple[int, bool]] = set()
+        # A table reached by its key and one reached by what refers to it go on at different costs, and not by the same key.
+        seen: set[tuple[int, bool, tuple[str, ...]]] = set()
         while queue:
             cost, _, at, path = heapq.heappop(queue)
             if at == target:
                 return path
             last = path[-1] if path else None
             came_by_key = last is not None and last.target == at
-            if (at, came_by_key) in seen or cost > PATH_COST_MAX:
+            by = last.source_columns if last is not None and last.source == at else ()
+            if (at, came_by_key, by) in seen or cost > PATH_COST_MAX:
                 continue
-            seen.add((at, came_by_key))
+            seen.add((at, came_by_key, by))
             for edge in self._edges.get(at, ()):
                 beyond = edge.target if edge.source == at else edge.source
-                if (beyond, edge.target == beyond) not in seen:
+                key = (edge.source, edge.source_columns)
+                if key == used or (last is not None and key == (last.source, last.source_columns)):
+                    # By one key a row and the role that it plays are the same row.
+                    continue
+                if (beyond, edge.target == beyond, edge.source_columns if edge.source == beyond else ()) not in seen:
                     # The running number keeps equal costs in the order of the catalog.
                     own = edge.cost - (0.2 if hints and hints & self._words[edge] else 0.0) + _turn(last, at, edge)
                     heapq.heappush(queue, (cost + own, pushed, beyond, (*path, edge)))

@@ -179,7 +179,12 @@ def _without_bridges(candidates: list[Candidate], index: CatalogIndex) -> list[C
     """ "Ingredients" are those of the table that is called so, and not the rows that only say what has them."""
     named = {link.table for link in candidates if link.column is None and link.score >= _NAMED_MIN}
 
+    sources = {role.source for table in named if (role := index.role(table)) is not None}
+
     def brings(link: Candidate) -> bool:
+        if link.column is None and link.table in sources and link.score < _KIND_SCORE:
+            # "Followers" are those who follow, and not the rows that say whom.
+            return True
         if link.column is not None or link.score >= _ALIKE_MIN or len(index.table(link.table).primary_key) < _PAIR:
             return False
         return any(edge.source == link.table and edge.target in named for edge in index.graph.edges_of(link.table))

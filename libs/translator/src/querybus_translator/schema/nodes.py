@@ -26,6 +26,7 @@ from querybus_translator.language.units import unit_of_measure
 from querybus_translator.schema.additive import is_additive
 from querybus_translator.schema.comparison import Candidate
 from querybus_translator.schema.index import CatalogIndex
+from querybus_translator.schema.labels import labels
 from querybus_translator.schema.meant import (
     EXACT_SCORE,
     LIGHT_SCORE_MIN,
@@ -90,7 +91,8 @@ def _with_names(nodes: Sequence[Node], index: CatalogIndex) -> Iterator[Node]:
             and nodes[end].text.removesuffix(".").isalpha()
         ):
             end += 1
-        if 2 <= end - place <= _NAME_WORDS_MAX and _is_name(nodes, place, end, index):
+        is_one = end - place == 1 and not _is_called(nodes, place, index) and _is_single_name(nodes, place, index)
+        if is_one or (2 <= end - place <= _NAME_WORDS_MAX and _is_name(nodes, place, end, index)):
             yield Node(NodeKind.TEXT, " ".join(node.text for node in nodes[place:end]))
             place = end
         elif end > place and _is_called(nodes, place, index):
@@ -127,6 +129,28 @@ def _is_name(nodes: Sequence[Node], place: int, end: int, index: CatalogIndex) -
     return is_said or not all(is_word(nodes[at].text.lower()) for at in (place, end - 1))
 
 
+def _is_single_name(nodes: Sequence[Node], place: int, index: CatalogIndex) -> bool:
+    """Whether one unknown word is what somebody is called, where persons of just one kind have one name each: "who follows Kyle"."""
+    tables = {table for table, _ in index.names_of_persons}
+    before = nodes[place - 1].text.lower() if place else ""
+    behind = nodes[place + 1].text.lower() if place + 1 < len(nodes) else ""
+    is_attribute = place + 1 < len(nodes) and bool(nodes[place + 1].candidates)
+    if (
+        len(tables) != 1
+        or before in _OF_PLACES
+        or before in _ARTICLES
+        or is_attribute
+        or len(labels(index, *tables)) != 1
+    ):
+        return False
+    (named,) = labels(index, *tables)
+    if not index.column(named.table, named.column).person_name:
+        return False
+    return not is_word(nodes[place].text.lower()) or before in _BEFORE_NAMES or behind in ("'s", "’s")
+
+
+_ARTICLES: Final = frozenset({"a", "an", "the"})
+_BEFORE_NAMES: Final = frozenset({"does", "did", "by", "as", "than", "is", "has", "was"})
 _NAME_WORDS_MAX: Final = 3
 _OF_PLACES: Final = frozenset({"in", "from", "at", "near", "to"})
 

@@ -46,7 +46,9 @@ def roles_of(catalog: Catalog) -> tuple[Role, ...]:
             column = table.column(key.columns[0])
             if target is None or column is None or (target != number and times[target] < 2):
                 continue
-            if column.kind not in {ColumnKind.INTEGER, ColumnKind.OTHER} or key.columns[0] in table.primary_key:
+            pairs = {name for other, referred in keys if referred == target for name in other.columns}
+            is_own = key.columns[0] in table.primary_key and not set(table.primary_key) <= pairs
+            if column.kind not in {ColumnKind.INTEGER, ColumnKind.OTHER} or table.primary_key == key.columns or is_own:
                 continue
             names = tuple(
                 name

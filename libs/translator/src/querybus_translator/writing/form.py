@@ -167,6 +167,7 @@ class Form:
     everything: int | None = None
     combined: tuple[Combination, Form] | None = None
     near: tuple[tuple[int, int], ...] = ()
+    entered: tuple[int, tuple[str, ...]] | None = None
 
     @property
     def is_plain(self) -> bool:

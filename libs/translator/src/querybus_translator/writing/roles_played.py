@@ -14,6 +14,7 @@ from querybus_translator.language.lexicon import Op
 from querybus_translator.language.names import name_words
 from querybus_translator.language.stems import base_form
 from querybus_translator.schema.labels import key_columns
+from querybus_translator.schema.roles import Role
 from querybus_translator.writing.form import (
     ColumnRef,
     Comparison,
@@ -94,7 +95,7 @@ def read_roles_played(sketch: Sketch, anchor: int) -> None:
         if number is None or role is None or role.table != anchor or role.source == anchor or not sketch.is_free(place):
             continue
         key = key_columns(sketch.index, anchor)
-        if len(key) != 1 or _speaks_of(sketch, place, number, role.source):
+        if len(key) != 1 or _speaks_of(sketch, place, number, role.source) or _is_possessed(sketch, place, role):
             continue
         inside = [placed for placed in sketch.conditions if set(condition_tables(placed.condition)) == {role.source}]
         column = columns_named(sketch.index, role.source, (role.column,))[0]
@@ -103,6 +104,19 @@ def read_roles_played(sketch: Sketch, anchor: int) -> None:
         for other in range(len(sketch.nodes)):
             if sketch.table(other) in (number, role.source):
                 sketch.take(other)
+
+
+def _is_possessed(sketch: Sketch, place: int, role: Role) -> bool:
+    """ "Members without followers", "whose follower is Ann": others play it for them, where rows bring two of them together."""
+    keys = [edge for edge in sketch.index.graph.edges_of(role.source) if edge.target == role.table]
+    if len(keys) != _KEYS_OF_TWO:
+        return False
+    before = {node.text.lower() for node in sketch.nodes[max(0, place - 3) : place]}
+    return not before.isdisjoint(_HAVING)
+
+
+_KEYS_OF_TWO: Final = 2
+_HAVING: Final = frozenset({"have", "has", "had", "with", "without", "whose", "of", "'s"})
 
 
 def _play(sketch: Sketch, place: int, key: ColumnRef, column: ColumnRef, inside: list[Placed]) -> None:

@@ -216,6 +216,7 @@ def _with_membership(form: Form, index: CatalogIndex, home: int, table: int) -> 
         tables=tuple(table for table in form.tables if table != home),
         where=tuple(inner),
         near=form.near,
+        entered=(beyond, tuple(far)) if edge.source == beyond else None,
     )
     membership = Membership(_column(index, home, near[0]), inside, negated=False)
     return replace(form, tables=(home,), where=(*outer, membership))

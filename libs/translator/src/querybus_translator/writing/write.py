@@ -76,6 +76,14 @@ def write(
     )
 
 
+_Key = tuple[int, tuple[str, ...]]
+"""A table and those of its columns that are a key of another."""
+
+
+def _keys_of(path: Sequence[Edge]) -> set[_Key]:
+    return {(edge.source, edge.source_columns) for edge in path}
+
+
 class _Unjoinable(Exception):
     pass
 
@@ -151,7 +159,7 @@ class _Writer:
         return _COMBINATIONS[combination](this=select, expression=self._select(other), distinct=True)
 
     def _select(self, form: Form) -> exp.Select:
-        plan = replace(self._plan(tables_of(form), dict(form.near)), is_grouped=bool(form.group))
+        plan = replace(self._plan(tables_of(form), dict(form.near), form.entered), is_grouped=bool(form.group))
         names = _Names(self._index, plan, self._language)
         targets: list[exp.Expr] = [self._shown(target, names, plan) for target in form.targets]
         if form.everything is not None:
@@ -191,7 +199,7 @@ class _Writer:
             select = select.limit(form.limit)
         return select.distinct() if form.distinct else select
 
-    def _plan(self, tables: Sequence[int], near: Mapping[int, int]) -> _Plan:
+    def _plan(self, tables: Sequence[int], near: Mapping[int, int], used: _Key | None) -> _Plan:
         if not tables:
             raise _Unjoinable
         joined = [tables[0]]
@@ -200,7 +208,7 @@ class _Writer:
         while left:
             # What belongs to a table is joined behind it, and to no other that would do.
             ready = [item for item in left if near.get(item) not in left] or left
-            paths = [(self._path(joined, item, near.get(item)), item) for item in ready]
+            paths = [(self._path(joined, item, near.get(item), used), item) for item in ready]
             reachable = [(path, item) for path, item in paths if path is not None]
             if not reachable:
                 raise _Unjoinable
@@ -220,19 +228,24 @@ class _Writer:
                 steps.append((table, edge))
                 self.joins += 1
                 self.cost += edge.cost
+                taken = {used, *((other.source, other.source_columns) for _, other in steps), *_keys_of(path)}
                 rivals = self._index.graph.rival_keys(edge, self._hints)
+                # A key by which a role is joined is no other way to join whose role it is.
+                rivals = tuple(rival for rival in rivals if (rival.source, rival.source_columns) not in taken)
                 if rivals:
                     self.keys.append((edge, *rivals))
             left = [item for item in left if item not in joined and item != target]
         return _Plan(tables[0], tuple(steps))
 
-    def _path(self, joined: Sequence[int], table: int, beside: int | None) -> tuple[Edge, ...] | None:
+    def _path(
+        self, joined: Sequence[int], table: int, beside: int | None, used: _Key | None
+    ) -> tuple[Edge, ...] | None:
         if beside is not None and beside in joined:
-            path = self._index.graph.path([beside], table, self._hints)
+            path = self._index.graph.path([beside], table, self._hints, used)
             passed = {step for edge in path or () for step in (edge.source, edge.target)} - {beside}
             if path is not None and passed.isdisjoint(joined):
                 return path
-        return self._index.graph.path(joined, table, self._hints)
+        return self._index.graph.path(joined, table, self._hints, used)
 
     def _shown(self, measure: Measure, names: _Names, plan: _Plan) -> exp.Expr:
         made = self._measure(measure, names, plan)
