@@ -246,12 +246,12 @@ def _read_person(sketch: Sketch, place: int) -> None:
     sketch.take(place, negation)
     sketch.doubts += 0.05
     operator = Operator.EQUAL if negation is None else Operator.UNEQUAL
-    whose = _in_role(sketch, place, found[0])
+    whose = _name_in_role(sketch, place, found[0])
     for part, said in _halves(sketch, whose, text) or ((whose, text),):
         sketch.conditions.append(Placed(place, Comparison(Measure(part), operator, Literal(said))))
 
 
-def _in_role(sketch: Sketch, place: int, name: ColumnRef) -> ColumnRef:
+def _name_in_role(sketch: Sketch, place: int, name: ColumnRef) -> ColumnRef:
     """ "Whose follower is Ann": it is the follower who is called so."""
     before = place - 2 if place > 1 and sketch.nodes[place - 1].text.lower() in _COPULAS else place - 1
     table = sketch.table(before) if before >= 0 else None

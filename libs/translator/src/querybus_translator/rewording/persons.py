@@ -17,6 +17,7 @@ from querybus_translator.language.stems import base_form, past_of, stem
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.schema.other_names import agents_of, doers_of
+from querybus_translator.schema.roles import brings_two_together
 
 _NAME_OF: Final = re.compile(
     r"\b(?<!first )(?<!last )(?:full )?names?(?P<beside>(?:, (?:the )?[a-z]+(?: [a-z]+)?)*,? and (?:the )?(?!(?:first|last|middle) )[a-z]+(?: (?!of )[a-z]+)?)? of (?P<of>(?:the |all |any |every |each |our |those |[a-z]+est |most [a-z]+ )*(?P<rows>[a-z]+))\b",
@@ -310,15 +311,12 @@ _DOES_TO_WHOM: Final = re.compile(
 )
 
 
-_KEYS_OF_TWO: Final = 2
-
-
 def roles_by_verbs(question: str, index: CatalogIndex) -> str:
     """ "Who follows Ann" are her followers, "whom does Ann follow" those whose follower she is, where rows bring two of a kind together."""
     for role in index.roles:
         keys = {edge.source_columns for edge in index.graph.edges_of(role.source) if edge.target == role.table}
         doer, kind = role.names[0][-1], spoken_name(index.table(role.table).name)
-        if len(keys) != _KEYS_OF_TWO or len(role.names[0]) != 1:
+        if not brings_two_together(role, index.roles, len(keys)) or len(role.names[0]) != 1:
             continue
 
         def who(said: re.Match[str], doer: str = doer, kind: str = kind) -> str:

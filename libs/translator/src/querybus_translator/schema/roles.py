@@ -7,8 +7,9 @@ statement can read both. Limits: keys of one column that is no text and no time,
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from querybus.core.catalog import Catalog, ColumnKind, Language
 from querybus_translator.language.lexicon import lexicon
@@ -70,3 +71,15 @@ def _names(*texts: str) -> Iterator[tuple[str, ...]]:
             words = words[:-1]
         if words and (is_han(words[0]) or all(not word.isdigit() for word in words)):
             yield words
+
+
+def brings_two_together(role: Role, roles: Sequence[Role], keys: int) -> bool:
+    """Return whether rows bring two of one kind together, one of them in a role: follows of a member and a follower.
+
+    `keys` are those of the role's source to the table that plays it.
+    """
+    played = [other for other in roles if other.source == role.source and other.table == role.table]
+    return keys == _KEYS_OF_TWO and len(played) == 1
+
+
+_KEYS_OF_TWO: Final = 2

@@ -14,7 +14,7 @@ from querybus_translator.language.lexicon import Op
 from querybus_translator.language.names import name_words
 from querybus_translator.language.stems import base_form
 from querybus_translator.schema.labels import key_columns
-from querybus_translator.schema.roles import Role
+from querybus_translator.schema.roles import Role, brings_two_together
 from querybus_translator.writing.form import (
     ColumnRef,
     Comparison,
@@ -109,13 +109,12 @@ def read_roles_played(sketch: Sketch, anchor: int) -> None:
 def _is_possessed(sketch: Sketch, place: int, role: Role) -> bool:
     """ "Members without followers", "whose follower is Ann": others play it for them, where rows bring two of them together."""
     keys = [edge for edge in sketch.index.graph.edges_of(role.source) if edge.target == role.table]
-    if len(keys) != _KEYS_OF_TWO:
+    if not brings_two_together(role, sketch.index.roles, len(keys)):
         return False
     before = {node.text.lower() for node in sketch.nodes[max(0, place - 3) : place]}
     return not before.isdisjoint(_HAVING)
 
 
-_KEYS_OF_TWO: Final = 2
 _HAVING: Final = frozenset({"have", "has", "had", "with", "without", "whose", "of", "'s"})
 
 
