@@ -26,9 +26,10 @@ from querybus_translator.readers.figures.shares import flagged
 from querybus_translator.readers.groups import read_groups
 from querybus_translator.readers.orders import read_orders
 from querybus_translator.readers.rankings import read_rankings
-from querybus_translator.readers.reading import Reading, hints_of
+from querybus_translator.readers.reading import Reading
 from querybus_translator.readers.targets import read_targets
 from querybus_translator.resolve import resolve
+from querybus_translator.schema.hints import hints_of
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.labels import known_by
 from querybus_translator.schema.nodes import read_nodes

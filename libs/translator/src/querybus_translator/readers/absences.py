@@ -11,6 +11,7 @@ from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.stems import base_form, stem
 from querybus_translator.readers.deeds import is_denied_deed
 from querybus_translator.schema.additive import is_additive, is_number_of
+from querybus_translator.schema.hints import hints_of
 from querybus_translator.schema.joins import Edge
 from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.schema.phrases import NodeKind
@@ -265,7 +266,7 @@ def absent_from(sketch: Sketch, place: int, anchor: int, table: int, inside: lis
     """Record that no row of `table` with the conditions `inside` refers to the row of `anchor`."""
     if _attribute_without(sketch, place, table, inside):
         return True
-    path = sketch.index.graph.path((anchor,), table)
+    path = sketch.index.graph.path((anchor,), table, hints_of(sketch.nodes))
     if not path:
         return False
     near, far = _ends(path[0], anchor)

@@ -64,6 +64,10 @@ def _leads_to(sketch: Sketch, place: int) -> bool:
 def _relates(sketch: Sketch, place: int) -> bool:
     """ "Referees who officiated games", "how many goals did Jan Novak score": a verb between two that are named."""
     word, words = sketch.nodes[place].text.lower(), lexicon()
+    played = {part for role in sketch.index.roles for name in role.names for part in name}
+    if not played.isdisjoint(doers_of(word)) and any(node.kind is NodeKind.LINK for node in sketch.nodes[:place]):
+        # "How many matches did Ann win": those whose winner she is.
+        return True
     is_asked = word in words.verbs_behind_do and any(node.text.lower() in _DOING for node in sketch.nodes[:place])
     if not is_asked and word not in words.relating:
         return False

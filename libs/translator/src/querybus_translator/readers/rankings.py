@@ -16,6 +16,7 @@ from querybus_translator.readers.kinds import rows_of_kind
 from querybus_translator.readers.superlatives import (
     EXACT_MIN,
     HEIGHTS,
+    ROWS_MAX,
     SAID_MIN,
     SIZES,
     are_several,
@@ -39,8 +40,10 @@ from querybus_translator.readers.superlatives import (
     is_used,
     kinds_of,
     lasts,
+    names_its_rows,
     names_rows,
     newest,
+    number_of_rows,
     ordinal_before,
     ranked_on_average,
     ranks,
@@ -51,7 +54,7 @@ from querybus_translator.readers.superlatives import (
 from querybus_translator.readers.time.durations import begin_and_end, lasting
 from querybus_translator.schema.additive import is_additive
 from querybus_translator.schema.phrases import NodeKind
-from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Measure, Operator, Ordering
+from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Literal, Measure, Operator, Ordering
 from querybus_translator.writing.sketch import TEMPORAL, Placed, Ranking, Sketch
 
 _UP = frozenset({Op.FEWEST, Op.RARE, Op.LOWEST, Op.ADJECTIVE_LEAST})
@@ -61,7 +64,6 @@ _AGGREGATES = {
     Op.MAXIMUM: Aggregate.MAXIMUM,
     Op.MINIMUM: Aggregate.MINIMUM,
 }
-_ROWS_MAX = 1_000
 _ITSELF_DOUBT = 0.5
 _SUPERLATIVES = (
     Op.MOST, Op.FEWEST, Op.COMMON, Op.RARE, Op.HIGHEST, Op.LOWEST, Op.ADJECTIVE_MOST, Op.ADJECTIVE_LEAST,
@@ -90,7 +92,7 @@ def read_rankings(sketch: Sketch) -> None:
         if not sketch.asked[place] and not is_compared(sketch, place):
             _highest(sketch, place)
     ranked_on_average(sketch)
-    _number_of_rows(sketch)
+    number_of_rows(sketch)
     sketch.doubts += doubts_of_several(sketch.rankings)
 
 
@@ -135,26 +137,11 @@ def _sorted_first(sketch: Sketch) -> None:
 _WORDS_SORTED_MAX = 6
 
 
-def _number_of_rows(sketch: Sketch) -> None:
-    """ "The 5 members who have the most orders": the number stands before what is ranked."""
-    if len(sketch.rankings) != 1 or sketch.rankings[0].count != 1:
-        return
-    for place, node in enumerate(sketch.nodes):
-        following = sketch.after(place)
-        if sketch.taken[place] or not isinstance(node.number, int) or not 1 < node.number <= _ROWS_MAX:
-            continue
-        opens = place == 0 or sketch.nodes[place - 1].text.lower() in {"the", "top"} or sketch.op(place - 1) is Op.SHOW
-        if opens and place < sketch.rankings[0].place and sketch.table(following) is not None:
-            sketch.take(place)
-            sketch.rankings[0] = replace(sketch.rankings[0], count=node.number, direct=False)
-            return
-
-
 def _count_near(sketch: Sketch, place: int) -> tuple[int, int | None]:
     """Return how many rows are wanted and where that is said: "top 5", "3 oldest", 最贵的5个."""
     for other in (sketch.after(place, over=(Op.UNIT,)), sketch.before(place)):
         number = sketch.number(other)
-        if sketch.is_free(other) and isinstance(number, int) and 1 <= number <= _ROWS_MAX:
+        if sketch.is_free(other) and isinstance(number, int) and 1 <= number <= ROWS_MAX:
             if other is not None and other < place and sketch.before(other) is not None:
                 earlier = sketch.op(sketch.before(other))
                 if earlier in {Op.AT_LEAST, Op.GREATER, Op.LESS, Op.AT_MOST, Op.EQUAL}:
@@ -250,10 +237,21 @@ def _most(sketch: Sketch, place: int) -> None:
             return
         sketch.rankings.append(Ranking(place, None, descending, count, counted=table))
         return
+    pick = sketch.pick(following)
+    if column is not None and following is not None and pick is not None and pick.with_table and sketch.is_flag(column):
+        # "The most official languages": so many of which are official.
+        yes, _ = sketch.flag_values(column) or (1, 0)
+        sketch.take(place, following)
+        sketch.conditions.append(Placed(following, Comparison(Measure(column), Operator.EQUAL, Literal(yes))))
+        sketch.rankings.append(Ranking(place, None, descending, count, counted=column.table))
+        return
     if column is not None and sketch.is_free(following):
         sketch.take(place, following)
         if sketch.is_numeric(column) and not sketch.is_key(column):
-            sketch.rankings.append(Ranking(place, Measure(column), descending, count, direct=is_direct(sketch, place)))
+            # "The most populous nation" is a nation.
+            direct = is_direct(sketch, place) and not names_its_rows(sketch, following)
+            sketch.anchor = column.table if is_direct(sketch, place) and not direct else sketch.anchor
+            sketch.rankings.append(Ranking(place, Measure(column), descending, count, direct=direct))
         else:
             measure = Measure(column, Aggregate.COUNT)
             sketch.rankings.append(Ranking(place, measure, descending, count))

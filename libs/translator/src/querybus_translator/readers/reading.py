@@ -9,8 +9,8 @@ from typing import Final
 
 from querybus.text.language import detect_language
 from querybus_translator.answers.confidence import Judgement, judge, rivalry, weigh
-from querybus_translator.language.stems import base_form
 from querybus_translator.resolve import resolve
+from querybus_translator.schema.hints import hints_of
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.phrases import Node
 from querybus_translator.writing.assemble import assemble
@@ -61,11 +61,6 @@ def read(nodes: tuple[Node, ...], index: CatalogIndex, today: date) -> tuple[Rea
 
 _BEHIND_MAX: Final = 0.2
 """So far behind the best links a reading still has those for its rival, though what they come to is not meant."""
-
-
-def hints_of(nodes: tuple[Node, ...]) -> frozenset[str]:
-    """Return the words that distinguishes keys between the same tables."""
-    return frozenset(base_form(word) for node in nodes for word in node.text.lower().split())
 
 
 @dataclass(frozen=True, slots=True)

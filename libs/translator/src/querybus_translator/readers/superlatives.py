@@ -293,3 +293,31 @@ def first_of_sorted(sketch: Sketch) -> None:
 
 _FIRST: Final = frozenset({"first", "the first"})
 _SORTING: Final = frozenset({Op.ORDER, Op.ASCENDING, Op.DESCENDING})
+
+
+def number_of_rows(sketch: Sketch) -> None:
+    """ "The 5 members who have the most orders": the number stands before what is ranked."""
+    if len(sketch.rankings) != 1 or sketch.rankings[0].count != 1:
+        return
+    for place, node in enumerate(sketch.nodes):
+        following = sketch.after(place)
+        if sketch.taken[place] or not isinstance(node.number, int) or not 1 < node.number <= ROWS_MAX:
+            continue
+        opens = place == 0 or sketch.nodes[place - 1].text.lower() in {"the", "top"} or sketch.op(place - 1) is Op.SHOW
+        if opens and place < sketch.rankings[0].place and sketch.table(following) is not None:
+            sketch.take(place)
+            sketch.rankings[0] = replace(sketch.rankings[0], count=node.number, direct=False)
+            return
+
+
+ROWS_MAX: Final = 1_000
+
+
+def names_its_rows(sketch: Sketch, place: int | None) -> bool:
+    """Return whether a link says a column and the rows that have it: "populous nation"."""
+    pick = sketch.pick(place)
+    if place is None or pick is None or not pick.with_table:
+        return False
+    last = base_form(sketch.nodes[place].text.lower().split()[-1])
+    words = {word for name in sketch.index.entry_of_column(pick.table, pick.column or 0).names for word in name}
+    return last in sketch.index.table_words[pick.table] and last not in words

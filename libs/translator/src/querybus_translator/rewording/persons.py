@@ -203,6 +203,9 @@ def who_did(question: str, index: CatalogIndex) -> str:
     doers = {table for agent in agents for word in index.similar(agent) for table in index.called_by(word)}
     # "Who teaches Optics", where those who teach are called instructors.
     is_one = not found and len(doers) == 1
+    if is_one and index.called_by(base_form(verb)):
+        # "Who coaches Ann", where the word is their name as well.
+        verb = "have"
     return f"Which {spoken_name(index.table(doers.pop()).name)} {verb} {said['whose']}" if is_one else question
 
 

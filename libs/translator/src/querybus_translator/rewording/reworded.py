@@ -207,7 +207,29 @@ def _ages(question: str, index: CatalogIndex) -> str:
     """The average age is how old somebody is on average, where births are known and no ages."""
     if not _knows_births_alone(index):
         return question
-    return _AVERAGE_AGE.sub(lambda said: f"How old are {said['whose'] or said['one']} on average", question)
+
+    def written(said: re.Match[str]) -> str:
+        whose = said["whose"] or said["one"]
+        # "The average age of winners", where a column is called the winner's age.
+        own = any((base_form(whose.lower()), "age") in index.entries[item].names for item in index.own.get("age", ()))
+        return f"average {base_form(whose.lower())} age" if own else f"How old are {whose} on average"
+
+    return _AVERAGE_AGE.sub(written, question)
+
+
+_INHABITANTS: Final = re.compile(
+    r"\bhow many (?:people|inhabitants|residents) (?:live|lived|are living|reside) in\b", re.IGNORECASE
+)
+
+
+def _inhabitants(question: str, index: CatalogIndex) -> str:
+    """ "How many people live in Europe" is the population, where no people are kept."""
+    is_kept = index.people_table is not None or index.called_by("person")
+    return (
+        question
+        if is_kept or not index.own.get("population")
+        else _INHABITANTS.sub("what is the total population in", question)
+    )
 
 
 def _knows_births_alone(index: CatalogIndex) -> bool:
@@ -432,6 +454,7 @@ _BY_CATALOG: Final = (
     _more_of,
     _most_done,
     who_did,
+    _inhabitants,
     _ages,
     _best_reviews,
     _stars,

@@ -25,6 +25,9 @@ _AGENTS: Final = {
     "drawn": ("artist",),
     "sung": ("singer",),
     "won": ("winner",),
+    "win": ("winner",),
+    "wins": ("winner",),
+    "lost": ("loser",),
     "held": ("holder",),
 }
 _JOINING: Final = frozenset({"and", "or"})
