@@ -10,7 +10,7 @@ from querybus_translator.language.lexicon import POSSESSIVES, Op
 from querybus_translator.readers.figures.amounts import MONEY_ROWS, MONEY_ROWS_ZH, SUMS_OF_MONEY
 from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.schema.phrases import NodeKind
-from querybus_translator.writing.form import Aggregate, Comparison, Operator, tables_of
+from querybus_translator.writing.form import Aggregate, Comparison, Literal, Membership, Operator, tables_of
 
 
 def counts_itself(whole: Whole) -> bool:
@@ -216,3 +216,25 @@ def drops_each(whole: Whole) -> bool:
     each = [sketch.table(sketch.after(place)) for place, node in enumerate(sketch.nodes) if node.op is Op.EACH]
     homes = {target.home for target in form.targets}
     return one and not form.group and any(table is not None and table not in homes for table in each)
+
+
+def is_mutual(whole: Whole) -> bool:
+    """Return whether rows were to be compared with themselves: who follow each other, who commented on their own posts."""
+    said = " ".join(node.text.lower() for node in whole.sketch.nodes)
+    return any(mutual in said for mutual in _MUTUAL)
+
+
+_MUTUAL: Final = ("each other", "one another", "their own", "his own", "her own", "its own", "themselves")
+
+
+def names_the_named(whole: Whole) -> bool:
+    """Return whether who is asked for is who was named: "which members commented on posts by Ann" do not ask for Ann."""
+    shown = {target.column for target in whole.form.targets}
+    said = {
+        condition.left.column
+        for condition in whole.form.where
+        if isinstance(condition, Comparison)
+        and condition.operator is Operator.EQUAL
+        and isinstance(condition.right, Literal)
+    }
+    return bool(shown) and shown <= said and any(isinstance(condition, Membership) for condition in whole.form.where)

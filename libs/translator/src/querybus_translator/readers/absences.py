@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from querybus_translator.language.lexicon import Op, lexicon
+from querybus_translator.language.names import name_words
 from querybus_translator.language.stems import base_form, stem
 from querybus_translator.readers.deeds import is_denied_deed
 from querybus_translator.schema.additive import is_additive, is_number_of
@@ -26,6 +27,7 @@ from querybus_translator.writing.form import (
     Operator,
     condition_tables,
 )
+from querybus_translator.writing.roles_played import belonging
 from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
 from querybus_translator.writing.write import columns_named
 
@@ -266,7 +268,7 @@ def absent_from(sketch: Sketch, place: int, anchor: int, table: int, inside: lis
     """Record that no row of `table` with the conditions `inside` refers to the row of `anchor`."""
     if _attribute_without(sketch, place, table, inside):
         return True
-    path = sketch.index.graph.path((anchor,), table, hints_of(sketch.nodes))
+    path = _path_to(sketch, anchor, table)
     if not path:
         return False
     near, far = _ends(path[0], anchor)
@@ -292,7 +294,29 @@ def absent_from(sketch: Sketch, place: int, anchor: int, table: int, inside: lis
     for item in inside:
         sketch.conditions.remove(item)
     sketch.absences.append((place, Membership(own[0], form, negated=True)))
+    said = {stem(word) for node in sketch.nodes for word in node.text.lower().split()}
+    is_said = not said.isdisjoint(stem(word) for word in name_words(path[0].source_columns[0]))
+    rivals = (
+        () if inside or len(path) > 1 or is_said else sketch.index.graph.rival_keys(path[0], hints_of(sketch.nodes))
+    )
+    for rival in rivals:
+        # "Depots without trips": none that starts and none that ends there.
+        near, far = _ends(rival, anchor)
+        if rival.source == beyond and near == _ends(path[0], anchor)[0]:
+            (key,) = columns_named(sketch.index, beyond, far[:1])
+            filled = Comparison(Measure(key), Operator.NOT_NULL)
+            others = Form(targets=(Measure(key),), where=(filled,))
+            sketch.absences.append((place, Membership(own[0], others, negated=True)))
     return True
+
+
+def _path_to(sketch: Sketch, anchor: int, table: int) -> tuple[Edge, ...] | None:
+    """Return the keys that lead to what is absent, by way of the rows that it belongs to: the posts that they voted for."""
+    graph, hints = sketch.index.graph, hints_of(sketch.nodes)
+    beside = dict(belonging(sketch)).get(table)
+    first = None if beside is None or beside == anchor else graph.path((anchor,), beside, hints)
+    rest = None if first is None or beside is None else graph.path((beside,), table, hints)
+    return graph.path((anchor,), table, hints) if first is None or rest is None else (*first, *rest)
 
 
 def _attribute_without(sketch: Sketch, place: int, table: int, inside: Sequence[Placed]) -> bool:

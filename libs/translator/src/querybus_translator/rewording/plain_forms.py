@@ -127,6 +127,10 @@ _AN_HOUR: Final = re.compile(
 _DISTRIBUTION: Final = re.compile(
     r"\b(?:the )?(?P<what>[a-z]+) distribution of (?:the |all )?(?P<rows>[a-z]+)\b", re.IGNORECASE
 )
+_BETWEEN_MANY: Final = re.compile(
+    r"\b(?P<lead>between|from) (?P<low>\d[\d.]*) (?P<joint>and|to) (?P<high>\d[\d.]*) (?P<scale>thousand|million|billion)\b",
+    re.IGNORECASE,
+)
 _NOT_ONLY: Final = re.compile(r"\bnot only (?P<one>[^.?!]+?),? but also\b", re.IGNORECASE)
 _LISTED: Final = re.compile(
     r"^(?:please )?(?:what|which|who|list|show|give|find|return|tell)\b.*(?:\band\b|, )", re.IGNORECASE
@@ -234,6 +238,7 @@ _PLAIN: Final = (
     (_THEN_BY, r"\g<first> and "),
     (_AN_HOUR, r"\g<bound> 1 \g<unit>"),
     (_DISTRIBUTION, r"the number of \g<rows> for each \g<what>"),
+    (_BETWEEN_MANY, r"\g<lead> \g<low> \g<scale> \g<joint> \g<high> \g<scale>"),
     (_NOT_ONLY, r"both \g<one> and"),
     (_LIMITED, r", the first \g<count>"),
     (_SINGLE, r"\g<where> a "),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from querybus_translator.language.lexicon import lexicon
 from querybus_translator.language.stems import base_form
@@ -19,4 +20,9 @@ def hints_of(nodes: Sequence[Node]) -> frozenset[str]:
         for word in words
         if word.endswith("ed") or word in known.verbs or word in known.deeds or word in known.relating
     ]
-    return frozenset((*map(base_form, words), *(doer for verb in verbs for doer in doers_of(verb))))
+    home = _HOME if not _LIVING.isdisjoint(words) else frozenset[str]()
+    return frozenset((*map(base_form, words), *(doer for verb in verbs for doer in doers_of(verb)), *home))
+
+
+_LIVING: Final = frozenset({"live", "lives", "living", "lived", "reside", "resides", "residing"})
+_HOME: Final = frozenset({"home", "current", "residence", "residential"})

@@ -40,6 +40,10 @@ def labels(index: CatalogIndex, table: int, *, chinese: bool = False) -> tuple[C
         pairs = [item for item in pairs if not item[1]] or pairs
         least = min(item[0] for item in pairs)
         chosen = [ref for rest, _, ref in pairs if rest == least]
+        # "First, middle and last name": the first and the last.
+        halves = next((whole for ref in chosen if (whole := whole_name(index, ref))), ())
+        if len(chosen) > 1 and halves and set(halves) <= set(chosen):
+            return halves
         if len(chosen) == 1 and (whole := whole_name(index, chosen[0])):
             return whole
         if least == 0 or len(chosen) == 1:

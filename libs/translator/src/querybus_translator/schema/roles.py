@@ -1,7 +1,7 @@
 """A table that another refers to in several roles, or that refers to itself, counts as one more table for each role.
 
 `manager_id` in a table of employees makes "manager" a table of its own: the same rows under another name, so that a
-statement can read both. Limits: keys of one column that is no text and no time, with a name that no table bears.
+statement can read both. Limits: keys of one column that is no time, with a name that no table bears.
 """
 
 from __future__ import annotations
@@ -49,7 +49,10 @@ def roles_of(catalog: Catalog) -> tuple[Role, ...]:
                 continue
             pairs = {name for other, referred in keys if referred == target for name in other.columns}
             is_own = key.columns[0] in table.primary_key and not set(table.primary_key) <= pairs
-            if column.kind not in {ColumnKind.INTEGER, ColumnKind.OTHER} or table.primary_key == key.columns or is_own:
+            # Where two keys lead to the same rows, codes play roles as numbers do: source and destination.
+            is_code = target != number and name_words(key.referred_columns[0])[-1] not in lexicon().label_words
+            kinds = _NUMBERED | ({ColumnKind.TEXT} if is_code else set[ColumnKind]())
+            if column.kind not in kinds or table.primary_key == key.columns or is_own:
                 continue
             names = tuple(
                 name
@@ -61,6 +64,9 @@ def roles_of(catalog: Catalog) -> tuple[Role, ...]:
                     Role(target, number, column.name, key.referred_columns[0], names, dict(column.display_names))
                 )
     return tuple(roles[:ROLES_MAX])
+
+
+_NUMBERED: Final = frozenset({ColumnKind.INTEGER, ColumnKind.OTHER})
 
 
 def _names(*texts: str) -> Iterator[tuple[str, ...]]:

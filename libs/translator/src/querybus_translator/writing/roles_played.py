@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Final
 
 from querybus_translator.language.clauses import negation_before
-from querybus_translator.language.lexicon import Op
+from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.names import name_words
 from querybus_translator.language.stems import base_form
 from querybus_translator.schema.labels import key_columns
@@ -39,12 +39,16 @@ def belonging(sketch: Sketch) -> tuple[tuple[int, int], ...]:
     mentioned = sketch.mentioned_tables()
     for place in sorted(sketch.assignment.picks):
         value = sketch.value(place)
-        referring = _referring(sketch, value.table, mentioned) if value is not None else frozenset[int]()
-        if value is not None and named in referring and not sketch.has_between(at, place, _JOINING):
-            beside = {table for table in mentioned if sketch.index.graph.between(value.table, table)} - {value.table}
-            if len(beside) > 1:
-                pairs.setdefault(value.table, named)
         table = sketch.table(place)
+        # "Members upvoted posts": the deed is what the posts belong to; of nouns alone nothing is said so.
+        deed = sketch.nodes[at].text.lower().split()[-1]
+        is_done = deed.endswith("ed") or deed in lexicon().verbs
+        owned = value.table if value is not None else table if is_done else None
+        referring = _referring(sketch, owned, mentioned) if owned is not None else frozenset[int]()
+        if owned is not None and named in referring and not sketch.has_between(at, place, _JOINING):
+            beside = {other for other in mentioned if sketch.index.graph.between(owned, other)} - {owned}
+            if len(beside) > 1:
+                pairs.setdefault(owned, named)
         if table is not None and (value is None or table != value.table):
             named, at = table, place
     bought = rows_of_purchase(sketch)
