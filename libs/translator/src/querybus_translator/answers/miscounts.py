@@ -213,9 +213,9 @@ def drops_each(whole: Whole) -> bool:
     form, sketch = whole.form, whole.sketch
     figures = {target.aggregate for target in form.targets}
     one = bool(figures) and None not in figures and figures.isdisjoint({Aggregate.RATE, Aggregate.SHARE})
-    each = [sketch.table(sketch.after(place)) for place, node in enumerate(sketch.nodes) if node.op is Op.EACH]
+    parted = [sketch.table(sketch.after(place)) for place, node in enumerate(sketch.nodes) if node.op is Op.EACH]
     homes = {target.home for target in form.targets}
-    return one and not form.group and any(table is not None and table not in homes for table in each)
+    return one and not form.group and any(table is not None and table not in homes for table in parted)
 
 
 def is_mutual(whole: Whole) -> bool:

@@ -294,20 +294,25 @@ def absent_from(sketch: Sketch, place: int, anchor: int, table: int, inside: lis
     for item in inside:
         sketch.conditions.remove(item)
     sketch.absences.append((place, Membership(own[0], form, negated=True)))
-    said = {stem(word) for node in sketch.nodes for word in node.text.lower().split()}
-    is_said = not said.isdisjoint(stem(word) for word in name_words(path[0].source_columns[0]))
-    rivals = (
-        () if inside or len(path) > 1 or is_said else sketch.index.graph.rival_keys(path[0], hints_of(sketch.nodes))
-    )
-    for rival in rivals:
-        # "Depots without trips": none that starts and none that ends there.
-        near, far = _ends(rival, anchor)
-        if rival.source == beyond and near == _ends(path[0], anchor)[0]:
-            (key,) = columns_named(sketch.index, beyond, far[:1])
-            filled = Comparison(Measure(key), Operator.NOT_NULL)
-            others = Form(targets=(Measure(key),), where=(filled,))
-            sketch.absences.append((place, Membership(own[0], others, negated=True)))
+    if not inside and len(path) == 1:
+        sketch.absences += [(place, absence) for absence in _by_other_keys(sketch, path[0], own[0])]
     return True
+
+
+def _by_other_keys(sketch: Sketch, edge: Edge, own: ColumnRef) -> list[Membership]:
+    """ "Depots without trips": none that starts and none that ends there, where it is not said which."""
+    said = {stem(word) for node in sketch.nodes for word in node.text.lower().split()}
+    rivals = sketch.index.graph.rival_keys(edge, hints_of(sketch.nodes))
+    shared = {word for rival in rivals for name in rival.source_columns for word in name_words(name)}
+    if any(stem(word) in said for name in edge.source_columns for word in name_words(name) if word not in shared):
+        return []
+    found: list[Membership] = []
+    for rival in rivals:
+        if rival.source == edge.source and rival.target_columns == edge.target_columns:
+            (key,) = columns_named(sketch.index, rival.source, rival.source_columns[:1])
+            filled = Comparison(Measure(key), Operator.NOT_NULL)
+            found.append(Membership(own, Form(targets=(Measure(key),), where=(filled,)), negated=True))
+    return found
 
 
 def _path_to(sketch: Sketch, anchor: int, table: int) -> tuple[Edge, ...] | None:

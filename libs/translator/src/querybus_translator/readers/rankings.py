@@ -40,11 +40,11 @@ from querybus_translator.readers.superlatives import (
     is_used,
     kinds_of,
     lasts,
-    names_its_rows,
     names_rows,
     newest,
     number_of_rows,
     ordinal_before,
+    rank_by_column,
     ranked_on_average,
     ranks,
     says_when,
@@ -54,7 +54,7 @@ from querybus_translator.readers.superlatives import (
 from querybus_translator.readers.time.durations import begin_and_end, lasting
 from querybus_translator.schema.additive import is_additive
 from querybus_translator.schema.phrases import NodeKind
-from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Literal, Measure, Operator, Ordering
+from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Measure, Operator, Ordering
 from querybus_translator.writing.sketch import TEMPORAL, Placed, Ranking, Sketch
 
 _UP = frozenset({Op.FEWEST, Op.RARE, Op.LOWEST, Op.ADJECTIVE_LEAST})
@@ -237,24 +237,8 @@ def _most(sketch: Sketch, place: int) -> None:
             return
         sketch.rankings.append(Ranking(place, None, descending, count, counted=table))
         return
-    pick = sketch.pick(following)
-    if column is not None and following is not None and pick is not None and pick.with_table and sketch.is_flag(column):
-        # "The most official languages": so many of which are official.
-        yes, _ = sketch.flag_values(column) or (1, 0)
-        sketch.take(place, following)
-        sketch.conditions.append(Placed(following, Comparison(Measure(column), Operator.EQUAL, Literal(yes))))
-        sketch.rankings.append(Ranking(place, None, descending, count, counted=column.table))
-        return
-    if column is not None and sketch.is_free(following):
-        sketch.take(place, following)
-        if sketch.is_numeric(column) and not sketch.is_key(column):
-            # "The most populous nation" is a nation.
-            direct = is_direct(sketch, place) and not names_its_rows(sketch, following)
-            sketch.anchor = column.table if is_direct(sketch, place) and not direct else sketch.anchor
-            sketch.rankings.append(Ranking(place, Measure(column), descending, count, direct=direct))
-        else:
-            measure = Measure(column, Aggregate.COUNT)
-            sketch.rankings.append(Ranking(place, measure, descending, count))
+    if column is not None and following is not None and sketch.is_free(following):
+        rank_by_column(sketch, (place, following), column, descending=descending, count=count)
         return
     sketch.take(place)
     _by_what_is_done(sketch, place, descending, count)

@@ -12,8 +12,8 @@ from querybus_translator.language.lexicon import ADJECTIVES, Concept, Op, lexico
 from querybus_translator.language.stems import base_form
 from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.schema.phrases import NodeKind
-from querybus_translator.writing.form import Aggregate, ColumnRef, Measure
-from querybus_translator.writing.sketch import TEMPORAL, Ranking, Sketch
+from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Literal, Measure, Operator
+from querybus_translator.writing.sketch import TEMPORAL, Placed, Ranking, Sketch
 
 LASTING: Final = frozenset({"take", "takes", "took", "taken", "last", "lasts", "lasted"})
 """Verbs that ask how long, and never how far."""
@@ -313,11 +313,30 @@ def number_of_rows(sketch: Sketch) -> None:
 ROWS_MAX: Final = 1_000
 
 
-def names_its_rows(sketch: Sketch, place: int | None) -> bool:
-    """Return whether a link says a column and the rows that have it: "populous nation"."""
+def _names_its_rows(sketch: Sketch, place: int | None) -> bool:
+    """Whether a link says a column and the rows that have it: "populous nation"."""
     pick = sketch.pick(place)
     if place is None or pick is None or not pick.with_table:
         return False
     last = base_form(sketch.nodes[place].text.lower().split()[-1])
     words = {word for name in sketch.index.entry_of_column(pick.table, pick.column or 0).names for word in name}
     return last in sketch.index.table_words[pick.table] and last not in words
+
+
+def rank_by_column(sketch: Sketch, places: tuple[int, int], column: ColumnRef, *, descending: bool, count: int) -> None:
+    """Rank by the column behind "most": by its figure, or by how many have it; of a flag by how many of which it is said."""
+    place, following = places
+    pick = sketch.pick(following)
+    sketch.take(place, following)
+    if pick is not None and pick.with_table and sketch.is_flag(column):
+        # "The most official languages": so many of which are official.
+        yes, _ = sketch.flag_values(column) or (1, 0)
+        sketch.conditions.append(Placed(following, Comparison(Measure(column), Operator.EQUAL, Literal(yes))))
+        sketch.rankings.append(Ranking(place, None, descending, count, counted=column.table))
+    elif sketch.is_numeric(column) and not sketch.is_key(column):
+        # "The most populous nation" is a nation.
+        direct = is_direct(sketch, place) and not _names_its_rows(sketch, following)
+        sketch.anchor = column.table if is_direct(sketch, place) and not direct else sketch.anchor
+        sketch.rankings.append(Ranking(place, Measure(column), descending, count, direct=direct))
+    else:
+        sketch.rankings.append(Ranking(place, Measure(column, Aggregate.COUNT), descending, count))

@@ -267,8 +267,8 @@ def _is_name_of_rows(sketch: Sketch, place: int, name: ColumnRef, following: int
     """ "The name of each owner", "for each company the name": what rows without a name are known by, and no other rows' name."""
     if base_form(sketch.nodes[place].text.lower()) not in lexicon().label_words:
         return False
-    table, each = sketch.table(following), sketch.after(place)
-    is_each = sketch.op(each) is Op.EACH
+    table = sketch.table(following)
+    is_each = sketch.op(sketch.after(place)) is Op.EACH
     is_called = any(link.table == table for link in sketch.nodes[place].candidates)
     known = () if table is None or table == name.table or (is_called and not is_each) else labels(sketch.index, table)
     if following is not None and table is not None and known and known != key_columns(sketch.index, table):
