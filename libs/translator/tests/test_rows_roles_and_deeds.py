@@ -17,7 +17,7 @@ from tests.support.scripted_catalog import rows_of
 TODAY = date(2026, 11, 26)
 
 HARBOUR_ROWS = """
-CREATE TABLE harbor (harbor_code TEXT PRIMARY KEY, harbor_name TEXT, nation TEXT, depth_m REAL);
+CREATE TABLE harbor (harbor_code TEXT PRIMARY KEY, harbor_name TEXT, nation TEXT, depth_m REAL, berths INTEGER);
 CREATE TABLE owner (owner_id INTEGER PRIMARY KEY, company TEXT, hq_city TEXT, founded INTEGER, revenue_million REAL);
 CREATE TABLE vessel (vessel_id INTEGER PRIMARY KEY, vessel_name TEXT, type TEXT, tonnage INTEGER, built_year INTEGER, flag TEXT,
     owner_id INTEGER REFERENCES owner (owner_id));
@@ -25,7 +25,7 @@ CREATE TABLE voyage (voyage_id INTEGER PRIMARY KEY, vessel_id INTEGER REFERENCES
     destination_harbor TEXT REFERENCES harbor (harbor_code), departure_date DATE, duration_days INTEGER, cargo_tons REAL);
 CREATE TABLE inspection (inspection_id INTEGER PRIMARY KEY, vessel_id INTEGER REFERENCES vessel (vessel_id), inspector TEXT, inspection_date DATE,
     result TEXT, defects INTEGER);
-INSERT INTO harbor VALUES ('GEN', 'Genoa', 'Italy', 15), ('BER', 'Bergen', 'Norway', 11), ('TRI', 'Trieste', 'Italy', 17), ('OSL', 'Oslo Dock', 'Norway', 12);
+INSERT INTO harbor VALUES ('GEN', 'Genoa', 'Italy', 15, 40), ('BER', 'Bergen', 'Norway', 11, 50), ('TRI', 'Trieste', 'Italy', 15, 45), ('OSL', 'Oslo Dock', 'Norway', 12, 20);
 INSERT INTO owner VALUES (1, 'Nordline', 'Oslo', 1920, 850), (2, 'Adria', 'Split', 1988, 95), (3, 'Hellas', 'Athens', 1955, 430);
 INSERT INTO vessel VALUES (1, 'Aurora', 'Tanker', 90, 1999, 'Norway', 1), (2, 'Triton', 'Ferry', 20, 2012, 'Norway', 1), (3, 'Calypso', 'Tanker', 150, 2005, 'Greece', 2),
     (4, 'Hermes', 'Ferry', 30, 1988, 'Italy', 2), (5, 'Sirius', 'Tanker', 60, 2020, 'Panama', NULL);
@@ -114,6 +114,8 @@ def is_answered(name: str, question: str, rows: list[tuple[object, ...]], catalo
         ("How many voyages started from Genoa?", [(2,)]),
         ("How many voyages ended in Bergen?", [(2,)]),
         ("How many vessels are Norwegian?", [(2,)]),
+        ("What is the depth of the harbor with the most berths?", [(11.0,)]),
+        ("Which nation has the most berths?", [("Italy",)]),
         ("Show the first 2 vessels in ascending order of tonnage.", [("Triton",), ("Hermes",)]),
         ("Which vessel made the most voyages and how many?", [("Aurora", 3)]),
         ("List the vessels built after 2000 with their tonnage.", [("Triton", 20), ("Calypso", 150), ("Sirius", 60)]),

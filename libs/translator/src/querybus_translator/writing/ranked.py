@@ -131,8 +131,10 @@ def _summed_within(sketch: Sketch, anchor: int, ranking: Ranking) -> Measure | N
     own = {*labels(sketch.index, anchor, chinese=sketch.chinese), *key_columns(sketch.index, anchor)}
     is_attribute = len(shown) == 1 and shown[0] is not None and shown[0].table == anchor and shown[0] not in own
     is_done = sketch.op(ranking.place) in (Op.MOST, Op.FEWEST) and not sketch.chinese
-    adds_up = is_additive(sketch.index, anchor, by.column.column) or is_number_of(
-        sketch.index, anchor, by.column.column
+    # "The depth of the harbour with the most berths" is that of one harbour.
+    names_rows = any(sketch.table(place) == anchor for place in range(len(sketch.nodes)))
+    adds_up = is_additive(sketch.index, anchor, by.column.column) or (
+        not names_rows and is_number_of(sketch.index, anchor, by.column.column)
     )
     if not (is_done and is_attribute and adds_up):
         return None
