@@ -180,6 +180,7 @@ def test_a_kitchen_is_asked_who_did_what_to_which(
         ("How many posts were published in 2021?", [(2,)]),
         ("How many posts were published each year?", [(2020, 1), (2021, 2)]),
         ("What is the topic distribution of posts?", [("Cooking", 1), ("Travel", 2)]),
+        ("Where do our members live?", [("York",), ("Bath",), ("York",), ("Leeds",)]),
     ],
 )  # fmt: skip
 def test_a_forum_is_asked_by_the_roles_that_members_play(
@@ -192,6 +193,7 @@ def test_a_forum_is_asked_by_the_roles_that_members_play(
     ("name", "question"),
     [
         ("forum", "Which members follow each other?"),
+        ("harbour", "Where do the voyages start?"),
         ("forum", "Which members upvoted their own posts?"),
         ("kitchen", "Show the chefs and their longest recipe."),
         ("harbour", "Which owners have vessels of every type?"),

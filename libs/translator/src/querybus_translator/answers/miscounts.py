@@ -238,3 +238,9 @@ def names_the_named(whole: Whole) -> bool:
         and isinstance(condition.right, Literal)
     }
     return bool(shown) and shown <= said and any(isinstance(condition, Membership) for condition in whole.form.where)
+
+
+def asks_where(whole: Whole) -> bool:
+    """Return whether it is asked where, and names alone were read: "where do the trips start"."""
+    nodes = whole.sketch.nodes
+    return bool(nodes) and nodes[0].text.lower() == "where" and not whole.sketch.targets

@@ -13,6 +13,7 @@ from typing import Final
 
 from querybus.core.catalog import ColumnKind
 from querybus_translator.answers.miscounts import (
+    asks_where,
     counts_by_amount,
     counts_itself,
     counts_mass,
@@ -461,6 +462,7 @@ NOT_MEANT: Final[tuple[Rule, ...]] = (
     drops_each,
     is_mutual,
     names_the_named,
+    asks_where,
     _ranks_one,
     counts_itself,
     _echoes,

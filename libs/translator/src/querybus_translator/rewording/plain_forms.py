@@ -131,6 +131,10 @@ _BETWEEN_MANY: Final = re.compile(
     r"\b(?P<lead>between|from) (?P<low>\d[\d.]*) (?P<joint>and|to) (?P<high>\d[\d.]*) (?P<scale>thousand|million|billion)\b",
     re.IGNORECASE,
 )
+_WHERE_FROM: Final = re.compile(
+    r"^\s*where (?:do|does|did) (?P<who>(?:(?:our|the|all|these|your|my) )*[a-z]+) (?:come|live|stay|originate)(?: from| in)?(?= *\??$)",
+    re.IGNORECASE,
+)
 _NOT_ONLY: Final = re.compile(r"\bnot only (?P<one>[^.?!]+?),? but also\b", re.IGNORECASE)
 _LISTED: Final = re.compile(
     r"^(?:please )?(?:what|which|who|list|show|give|find|return|tell)\b.*(?:\band\b|, )", re.IGNORECASE
@@ -239,6 +243,7 @@ _PLAIN: Final = (
     (_AN_HOUR, r"\g<bound> 1 \g<unit>"),
     (_DISTRIBUTION, r"the number of \g<rows> for each \g<what>"),
     (_BETWEEN_MANY, r"\g<lead> \g<low> \g<scale> \g<joint> \g<high> \g<scale>"),
+    (_WHERE_FROM, r"Where are \g<who> from"),
     (_NOT_ONLY, r"both \g<one> and"),
     (_LIMITED, r", the first \g<count>"),
     (_SINGLE, r"\g<where> a "),
