@@ -53,12 +53,8 @@ def _leads_to(sketch: Sketch, place: int) -> bool:
     key, behind = sketch.column(place), sketch.value(sketch.after(place, over=(Op.EQUAL,)))
     if key is None or behind is None or behind.table == key.table or not place:
         return False
-    own = sketch.index.column(key.table, key.column).name
     whose = any(node.op is Op.RELATIVE for node in sketch.nodes[max(0, place - 2) : place])
-    return whose and any(
-        edge.source == key.table and edge.target == behind.table and edge.source_columns == (own,)
-        for edge in sketch.index.graph.edges_of(key.table)
-    )
+    return whose and sketch.refers(key, behind.table)
 
 
 def _relates(sketch: Sketch, place: int) -> bool:

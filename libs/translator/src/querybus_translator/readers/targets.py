@@ -249,18 +249,12 @@ def _names_of_columns(sketch: Sketch) -> None:
                 # "The ids and names of companies": a key has no name.
                 continue
             sketch.take(place)
-        elif _refers(sketch, other, column.table):
+        elif sketch.refers(other, column.table):
             # "The descriptions of their speciality cuisines": the key only leads to what is asked for.
             sketch.take(following)
         elif other.table == column.table and sketch.op(sketch.after(following)) is not Op.AND:
             sketch.take(following)
             sketch.doubts += 0.05
-
-
-def _refers(sketch: Sketch, key: ColumnRef, table: int) -> bool:
-    own = sketch.index.column(key.table, key.column).name
-    edges = sketch.index.graph.edges_of(key.table)
-    return any(edge.source == key.table and edge.target == table and edge.source_columns == (own,) for edge in edges)
 
 
 def _is_name_of_rows(sketch: Sketch, place: int, name: ColumnRef, following: int | None) -> bool:

@@ -222,6 +222,14 @@ class Sketch:
     def is_key(self, column: ColumnRef) -> bool:
         return self.index.is_key(column.table, column.column)
 
+    def refers(self, key: ColumnRef, table: int) -> bool:
+        """Return whether a column is by itself a key that refers to rows of `table`."""
+        own = self.index.column(key.table, key.column).name
+        edges = self.index.graph.edges_of(key.table)
+        return any(
+            edge.source == key.table and edge.target == table and edge.source_columns == (own,) for edge in edges
+        )
+
     def mentioned_tables(self) -> list[int]:
         """Return tables in the order of their first mention, tables named as such first."""
         named: dict[int, None] = {}
