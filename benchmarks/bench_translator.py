@@ -22,7 +22,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from itertools import permutations
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -32,6 +31,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
+from querybus.text.rows.execution_match import is_ordered, matches
 from querybus_executor.engines.sqlite.introspect import open_sqlite_catalog
 from querybus_translator import Translated, translate
 
@@ -44,7 +44,6 @@ QUESTIONS = ROOT / "benchmarks" / "questions"
 TODAY = date(2026, 1, 1)
 OWN_TODAY = date(2026, 6, 30)
 STEPS_PER_STATEMENT_MAX = 40_000_000
-PERMUTED_COLUMNS_MAX = 6
 REQUIRED = {
     "right_share_of_answered": 0.75,
     "right_share_of_all": 0.35,
@@ -121,54 +120,6 @@ def run(path: Path, sql: str) -> list[tuple[Any, ...]] | str:
         return str(error)
     finally:
         opened.close()
-
-
-def _cell(value: Any) -> Any:
-    if isinstance(value, bool | int | float):
-        number = float(value)
-        return ("n", float(f"{number:.6g}"))
-    return ("t", value)
-
-
-def matches(gold: list[tuple[Any, ...]], got: list[tuple[Any, ...]], *, ordered: bool, permuted: bool) -> bool:
-    """Execution match as the data's README defines it."""
-    if len(gold) != len(got):
-        return False
-    if not gold:
-        return True
-    if len(gold[0]) != len(got[0]):
-        return False
-    one = [tuple(_cell(cell) for cell in row) for row in gold]
-    other = [tuple(_cell(cell) for cell in row) for row in got]
-    width = len(gold[0])
-    if not permuted or width > PERMUTED_COLUMNS_MAX:
-        return _same(one, other, ordered=ordered)
-    return any(
-        _same(one, [tuple(row[place] for place in order) for row in other], ordered=ordered)
-        for order in permutations(range(width))
-    )
-
-
-def _same(one: list[tuple[Any, ...]], other: list[tuple[Any, ...]], *, ordered: bool) -> bool:
-    if ordered:
-        return all(_close(a, b) for a, b in zip(one, other, strict=True))
-    if Counter(one) == Counter(other):
-        return True
-    return all(_close(a, b) for a, b in zip(sorted(one, key=repr), sorted(other, key=repr), strict=True))
-
-
-def _close(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
-    for a, b in zip(one, other, strict=True):
-        if a == b:
-            continue
-        if a[0] != "n" or b[0] != "n" or not math.isclose(a[1], b[1], rel_tol=1e-6):
-            return False
-    return True
-
-
-def is_ordered(sql: str) -> bool:
-    tree = _tree(sql)
-    return tree is not None and tree.args.get("order") is not None
 
 
 def _tree(sql: str) -> exp.Expr | None:

@@ -23,8 +23,9 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 import querybus_translator as translator  # noqa: E402
-from benchmarks.bench_translator import TODAY, compared, is_held_out, is_ordered, run  # noqa: E402 - run as a script
+from benchmarks.bench_translator import TODAY, compared, is_held_out, run  # noqa: E402 - run as a script
 from querybus.core.catalog import Catalog  # noqa: E402
+from querybus.text.rows.execution_match import is_ordered  # noqa: E402
 from querybus_executor.engines.sqlite.introspect import open_sqlite_catalog  # noqa: E402
 from querybus_presenter.confidence import ROW_WEIGHTS, facts_of_rows  # noqa: E402
 from querybus_translator.answers.confidence import NOTHING_OPEN_MIN, UNDEFINED_SHARE  # noqa: E402

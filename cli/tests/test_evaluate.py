@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,10 @@ from typer.testing import CliRunner
 
 from querybus.text.rows.execution_match import matches
 from querybus_cli.app import app
+from querybus_cli.commands.evaluate import collected
+from querybus_cli.evaluation.asking import Judged, Stages
+from querybus_cli.evaluation.models import own_statement
+from querybus_cli.evaluation.self_test import self_test
 from querybus_cli.runtime import UsageError
 from tests.support.scripted_model import ScriptedModel, say
 
@@ -65,6 +69,15 @@ def test_rows_match_as_multisets_with_permuted_columns_and_near_numbers() -> Non
     assert not matches([(1,), (1,)], [(1,), (2,)], ordered=False)
     assert matches([(0.1 + 0.2,)], [(0.3,)], ordered=False)
     assert not matches([(1,)], [("1",)], ordered=False)
+
+
+def test_integers_match_exactly_and_other_numbers_but_for_rounding() -> None:
+    assert not matches([(1_234_567,)], [(1_234_568,)], ordered=False)
+    assert not matches([(1_234_567,)], [(1_234_568.0,)], ordered=False)
+    assert not matches([(10**18,)], [(10**18 + 1,)], ordered=False)
+    assert matches([(1_234_567,)], [(1_234_567.0000001,)], ordered=False)
+    assert matches([(0.1 + 0.2, "b"), (0.3, "a")], [(0.3, "b"), (0.3, "a")], ordered=False)
+    assert matches([(9.9999999,), (10.0,), (None,)], [(None,), (10,), (9.9999998,)], ordered=False)
 
 
 def figures_of(
@@ -130,3 +143,122 @@ def test_a_database_may_lie_in_a_folder_of_its_own(folder: Path) -> None:
     (folder / "shop.sqlite").rename(folder / "shop" / "shop.sqlite")
     figures, _ = figures_of(folder, ITEMS[:1])
     assert figures["final_right"] == 1
+
+
+def test_what_is_broken_fixed_and_crashed_on_the_way_is_found() -> None:
+    planted = CliRunner().invoke(app, ["evaluate", "self-test", "--json"])
+    assert planted.exit_code == 0, planted.output
+    assert set(json.loads(planted.output).values()) == {""}
+
+
+async def test_where_nothing_is_spoilt_the_self_test_finds_nothing_broken() -> None:
+    missed = await self_test(Stages())
+    assert {name for name, what in missed.items() if what} == {"broken", "crashed"}
+    assert "is_broken is False" in missed["broken"]
+
+
+def test_a_question_may_be_expected_to_be_asked_back_refused_or_replied_to(folder: Path) -> None:
+    asked = [("How many blorfs are there?", "clarification"), ("Delete all customers", "refused"), ("hello", "replied")]
+    items = [{"db_id": "shop", "question": question, "expect": expect} for question, expect in asked]
+    items.append({"db_id": "shop", "question": "How many customers are there?", "expect": "clarification"})
+    figures, judged = figures_of(folder, items, "--model", "builtin", "--mode", "hybrid")
+    assert [line["final_right"] for line in judged] == [True, True, True, False]
+    assert figures["expected"] == {
+        "clarification": {"clarification": 1, "answered": 1},
+        "refused": {"refused": 1},
+        "replied": {"replied": 1},
+    }
+    assert (figures["fixed"], figures["broken"]) == (0, 0)
+
+
+def test_an_item_may_have_a_mode_of_its_own(folder: Path) -> None:
+    items = [
+        {"db_id": "shop", "question": "hello", "expect": "replied", "mode": mode} for mode in ("hybrid", "database")
+    ]
+    figures, _ = figures_of(folder, items, "--model", "builtin")
+    assert figures["by_mode"] == {"hybrid": {"items": 1, "right": 1}, "database": {"items": 1, "right": 0}}
+
+
+def test_the_turns_of_a_thread_are_asked_one_behind_the_other(folder: Path) -> None:
+    turns = [
+        {"question": "List the names of customers.", "gold": "SELECT name FROM customers"},
+        {"question": "only from Bern", "gold": "SELECT name FROM customers WHERE city = 'Bern'"},
+        {"question": "how many are they?", "gold": "SELECT COUNT(*) FROM customers WHERE city = 'Bern'"},
+    ]
+    figures, judged = figures_of(folder, [{"id": "t", "db_id": "shop", "turns": turns}], "--model", "builtin")
+    assert [line["id"] for line in judged] == ["t#1", "t#2", "t#3"]
+    assert figures["follow_ups"] == {"items": 2, "right": 2, "after_right": 2, "right_after_right": 2}
+
+
+def test_a_reference_that_does_not_run_is_said_with_its_item(folder: Path) -> None:
+    figures, (judged,) = figures_of(folder, [{**RIGHT, "pred": RIGHT["gold"], "gold": "SELECT income FROM customers"}])
+    assert "the reference statement fails: no such column" in str(judged["error"])
+    assert figures["references_failed"] == 1
+
+
+async def test_what_is_known_is_written_before_the_next_item_is_asked(tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    seen: list[int] = []
+
+    async def results() -> AsyncGenerator[Judged]:
+        for _ in range(2):
+            yield EMPTY
+            seen.append(len(out.read_text("utf-8").splitlines()))
+        raise OSError("the disk is gone")
+
+    with pytest.raises(OSError, match="disk"):
+        await collected(results(), 3, out)
+    assert seen == [1, 2]
+
+
+EMPTY = Judged(
+    id="a", turn=0, mode="database", expect=None, outcome="failed", first_executable=False, first_right=False,
+    final_executable=False, final_right=False, first_sql="", sql=None, attempts=0, confidence=None, first_code=None,
+    mended=False, milliseconds=0.0,
+)  # fmt: skip
+
+
+def test_the_items_may_be_named_as_an_option_but_only_once(folder: Path) -> None:
+    items = str(folder / "items.jsonl")
+    given = ["evaluate", "--items", items, "--databases", str(folder), "--model", "builtin", "--json"]
+    assert json.loads(CliRunner().invoke(app, given).output)["items"] == 6
+    assert "once" in str(CliRunner().invoke(app, [*given, items]).exception)
+    assert "--databases" in str(CliRunner().invoke(app, given[:3]).exception)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("{", "line 1 is no JSON"),
+        ("[1]", "item 1 is no JSON object"),
+        ('{"question": "x", "gold": "SELECT 1"}', "needs db_id"),
+        ('{"db_id": "shop", "question": " ", "gold": "SELECT 1"}', "needs a question"),
+        ('{"db_id": "shop", "question": "x"}', "gold, the reference statement, or expect"),
+        ('{"db_id": "shop", "question": "x", "gold": "SELECT 1", "expect": "refused"}', "and not both"),
+        ('{"db_id": "shop", "question": "x", "expect": "answered"}', "expect is one of"),
+        ('{"db_id": "shop", "question": "x", "expect": "refused", "as_of": "May"}', "isoformat"),
+        ('{"db_id": "shop", "question": "x", "expect": "refused", "mode": "fast"}', "fast"),
+        ('{"db_id": "shop", "turns": []}', "turns is a list"),
+        ('{"id": 1, "db_id": "a", "question": "x", "gold": "y"}\n' * 2, "two items have the id 1"),
+        ("", "has no items"),
+    ],
+)
+def test_what_is_no_item_is_said_before_any_is_asked(folder: Path, line: str, said: str) -> None:
+    (folder / "odd.jsonl").write_text(line, "utf-8")
+    refused = CliRunner().invoke(app, ["evaluate", str(folder / "odd.jsonl"), "--databases", str(folder)]).exception
+    assert isinstance(refused, UsageError)
+    assert said in str(refused)
+
+
+@pytest.mark.parametrize(
+    ("answer", "statement"),
+    [
+        ("SELECT 1;", "SELECT 1"),
+        ("Sure!\n```sql\nSELECT 1\nFROM a;\n```\nDone.", "SELECT 1\nFROM a"),
+        ('```json\n{"sql": "SELECT 1"}\n```', "SELECT 1"),
+        ('{"sql": broken', '{"sql": broken'),
+        ("", ""),
+    ],
+)
+def test_an_answers_own_statement_is_what_stands_in_it(answer: str, statement: str) -> None:
+    assert own_statement(answer) == statement

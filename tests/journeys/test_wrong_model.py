@@ -124,6 +124,15 @@ async def test_the_same_wrong_sql_again_ends_the_retries(place: Place) -> None:
     assert place.context.calls[question] == 2
 
 
+async def test_the_same_sql_again_is_repaired_by_rule_and_says_what_was_assumed(place: Place) -> None:
+    question = place.context.question(say("SELECT COUNT(naem) FROM customers"))
+    answer = await place.ask(question, retries_max=5)
+    assert answer["outcome"] == "answered", answer
+    assert answer["rows"] == [[3]]
+    assert any("naem" in note for note in answer["notes"])
+    assert place.context.calls[question] == 2
+
+
 async def test_prose_without_sql_is_asked_back_or_failed_but_never_run(place: Place) -> None:
     question = place.context.question(
         say("I am sorry, I cannot help with that. Could you tell me more about the data?")

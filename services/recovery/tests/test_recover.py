@@ -142,12 +142,16 @@ async def test_with_a_budget_a_model_gets_back_only_what_a_new_draft_may_help(co
 @pytest.mark.parametrize("code", list(FailureCode))
 async def test_without_a_budget_every_code_ends_the_query(code: FailureCode) -> None:
     spent = failure_event(code, generation=2, options=Options(retries_max=2))
-    for envelope in (
+    events = [
         spent,
         failure_event(code, options=Options(retries_max=0)),
         failure_event(code, left_ms=RETRY_MS_MIN - 1),
         failure_event(code, options=Options(enable_auto_repair=False)),
-    ):
+    ]
+    if code is FailureCode.SAME_SQL:
+        # A draft that came again is no attempt of its own: the attempts keep why it failed before.
+        events = [event.model_copy(update={"attempts": ()}) for event in events]
+    for envelope in events:
         after = await recovered(envelope)
         assert isinstance(after.body, Concluded)
         assert after.body.outcome is ENDINGS[TRAITS[code].ending]
@@ -309,10 +313,47 @@ async def test_where_a_model_gives_no_further_draft_its_last_one_is_repaired(cod
     last = Attempt(
         origin=Origin.MODEL, sql=TYPO["sql"], stage=StageName.VALIDATOR, code=FailureCode.COLUMN_NOT_FOUND, detail="x"
     )
-    after = await recovered(failure_event(code, sql=None, earlier=(last,), generation=2))
-    assert isinstance(after.body, Drafted)
-    assert after.body.draft.sql == "SELECT city FROM customers"
-    assert after.body.notes
+    # A reply without SQL may be followed by one with it.
+    for generation in (2,) if TRAITS[code].to_model else (1, 2):
+        silent = after_silence(failure_event(code, sql=None, earlier=(last,), generation=generation))
+        after = await recovered(silent)
+        assert isinstance(after.body, Drafted)
+        assert after.body.draft.sql == "SELECT city FROM customers"
+        assert after.body.notes
+
+
+def after_silence(event: Envelope[Failed]) -> Envelope[Failed]:
+    """The event as the generator publishes it: its body still has the draft that was returned to the model."""
+    draft = Draft(sql=event.attempts[-1].sql, dialect=Dialect.SQLITE, origin=Origin.MODEL)
+    body = event.body.model_copy(update={"draft": draft, "stage": StageName.GENERATOR})
+    return event.model_copy(update={"body": body, "path": (step(StageName.GENERATOR, EventName.FAILED),)})
+
+
+def step(stage: StageName, event: EventName) -> PathStep:
+    return PathStep(stage=stage, event=event, started_at=NOW, ended_at=NOW)
+
+
+@pytest.mark.parametrize(
+    ("last_of_generator", "follows"), [(EventName.FAILED, Concluded), (EventName.DRAFTED, Returned)]
+)
+async def test_a_model_that_gave_no_further_draft_is_not_asked_again_when_the_repair_fails(
+    last_of_generator: EventName, follows: type
+) -> None:
+    first = Attempt(
+        origin=Origin.MODEL,
+        sql="SELECT zzz FROM customers",
+        stage=StageName.VALIDATOR,
+        code=FailureCode.COLUMN_NOT_FOUND,
+    )
+    event = failure_event(
+        FailureCode.COLUMN_NOT_FOUND,
+        sql="SELECT yyy FROM customers",
+        origin=Origin.RULE,
+        earlier=(first,),
+        generation=1,
+        path=(step(StageName.GENERATOR, last_of_generator), step(StageName.RECOVERY, EventName.DRAFTED)),
+    )
+    assert isinstance((await recovered(event)).body, follows)
 
 
 async def test_a_repeated_draft_that_no_rule_repairs_ends_with_why_it_failed() -> None:

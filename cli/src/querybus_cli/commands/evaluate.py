@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, nullcontext
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 import typer
 
-from querybus.core.options import RepairPolicy
+from querybus.core.options import Mode, RepairPolicy
 from querybus_cli.commands.default_command import DEFAULT, WithDefault
 from querybus_cli.runtime import UsageError, run, usage
+
+if TYPE_CHECKING:
+    from querybus_cli.evaluation.asking import Judged
+
+PROGRESS_SECONDS: Final = 5.0
+ITEMS_SHOWN_MAX: Final = 20
 
 evaluation: Final = typer.Typer(
     cls=WithDefault, no_args_is_help=True, help="Measure answers, or the linking of tables."
@@ -43,40 +53,102 @@ def evaluate_linking(
 
 @evaluation.command(name=DEFAULT)
 def evaluate_items(
-    items: Annotated[Path, typer.Argument(help="JSON lines {id, db_id, question, gold[, pred][, as_of]}")],
-    databases: Annotated[Path, typer.Option(help="folder of <db_id>.sqlite files")],
+    items: Annotated[
+        Path | None, typer.Argument(help="JSON lines {id, db_id, question, gold|expect[, pred][, as_of][, mode]}")
+    ] = None,
+    databases: Annotated[Path | None, typer.Option(help="folder of <db_id>.sqlite files")] = None,
+    items_option: Annotated[Path | None, typer.Option("--items", help="the same as the argument")] = None,
     model: Annotated[
         str, typer.Option(help="replay (the answers in `pred`), builtin, or a model's name at QUERYBUS_LLM_BASE_URL")
     ] = "replay",
     policy: Annotated[
         RepairPolicy | None, typer.Option(help="who repairs what fails; default: a model first, then rules")
     ] = None,
-    items_out: Annotated[Path | None, typer.Option(help="write one JSON line per item to this file")] = None,
+    mode: Annotated[Mode, typer.Option(help="the mode of items that name none")] = Mode.DATABASE,
+    items_out: Annotated[
+        Path | None, typer.Option(help="write one JSON line per item to this file, each as it is known")
+    ] = None,
     against: Annotated[Path | None, typer.Option(help="the items of another run, to compare with")] = None,
     json_output: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
-    """Answer questions with known reference SQL and count what is right, fixed and broken.
+    """Answer questions with known answers and count what is right, fixed and broken.
+
+    An item has `gold`, a reference statement, or `expect`: clarification, refused or replied. A thread has `turns`, a list
+    of such questions. What the model answered first is run by itself as well: `broken` was right there and is not at the end.
 
     Example: querybus evaluate questions.jsonl --databases databases --model builtin
     """
-    from querybus_cli.evaluation.evaluate import compared, evaluate, read_items, totals, write_items
+    if items is not None and items_option is not None:
+        raise UsageError("name the items once: as the argument or with --items")
+    path = items or items_option
+    if path is None or databases is None:
+        raise UsageError("name the items and --databases: querybus evaluate questions.jsonl --databases databases")
+    from querybus_cli.evaluation.evaluate import compared, evaluate, read_right, totals
+    from querybus_cli.evaluation.items import read_threads
 
+    threads = usage(read_threads, path)
+    before = None if against is None else usage(read_right, against)
+    results = evaluate(threads, databases, model, policy=policy, mode=mode)
     try:
-        judged = run(evaluate(read_items(items), databases, model, policy=policy))
-        figures = totals(judged)
-        if against is not None:
-            figures["against"] = compared(judged, against)
-        if items_out is not None:
-            write_items(judged, items_out)
+        judged = run(collected(results, sum(map(len, threads)), items_out))
     except (ValueError, OSError) as error:
         raise UsageError(str(error)) from error
+    figures = totals(judged)
+    if before is not None:
+        figures["against"] = compared(judged, before)
+    _show(figures, json_output=json_output)
+
+
+@evaluation.command(name="self-test")
+def evaluate_planted(
+    json_output: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+) -> None:
+    """Plant items that are broken, fixed or crashed on the way, and say whether each is found; exits with 1 if not.
+
+    Example: querybus evaluate self-test
+    """
+    from querybus_cli.evaluation.self_test import self_test
+
+    missed = run(self_test())
+    if json_output:
+        typer.echo(json.dumps(missed, ensure_ascii=False))
+    else:
+        for name, what in missed.items():
+            typer.echo(f"{name:30} {f'NOT FOUND: {what}' if what else 'found'}")
+    if any(missed.values()):
+        raise typer.Exit(1)
+
+
+async def collected(results: AsyncGenerator[Judged], count: int, items_out: Path | None) -> list[Judged]:
+    """Return all results; write each as it comes, and say how far it is."""
+    judged: list[Judged] = []
+    shown_at = time.monotonic()
+    async with aclosing(results):
+        with nullcontext() if items_out is None else items_out.open("w", encoding="utf-8") as file:
+            async for result in results:
+                judged.append(result)
+                if file is not None:
+                    file.write(json.dumps(asdict(result), ensure_ascii=False) + "\n")
+                    file.flush()
+                if time.monotonic() - shown_at > PROGRESS_SECONDS:
+                    shown_at = time.monotonic()
+                    right = sum(item.final_right for item in judged)
+                    typer.echo(f"{len(judged)} of {count} items, {right} right", err=True)
+    return judged
+
+
+def _show(figures: dict[str, Any], *, json_output: bool) -> None:
     if json_output:
         typer.echo(json.dumps(figures, ensure_ascii=False))
         return
     for name, value in figures.items():
         if isinstance(value, dict):
             typer.echo(f"{name}:")
-            for key, counted in value.items():
+            for key, counted in cast("dict[str, Any]", value).items():
                 typer.echo(f"  {key:28} {counted}")
+        elif isinstance(value, list):
+            shown = cast("list[str]", value)
+            rest = f" and {len(shown) - ITEMS_SHOWN_MAX} more" if len(shown) > ITEMS_SHOWN_MAX else ""
+            typer.echo(f"{name:30} {', '.join(shown[:ITEMS_SHOWN_MAX])}{rest}")
         else:
             typer.echo(f"{name:30} {value}")

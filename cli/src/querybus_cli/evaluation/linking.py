@@ -29,7 +29,7 @@ from querybus.ops.metrics import Metrics
 from querybus.text.synonyms import link_words
 from querybus.text.tokens import token_estimate
 from querybus.text.words import words_of
-from querybus_cli.evaluation.evaluate import read_items
+from querybus_cli.evaluation.items import read_objects
 from querybus_cli.local.demo_database import DEMO_DATA, demo_connection, write_demo
 from querybus_executor.engines.sqlite.introspect import open_sqlite_catalog
 from querybus_generator.linking.index import LinkIndex
@@ -164,7 +164,7 @@ def read_folder(folder: Path) -> tuple[dict[str, Catalog], list[dict[str, Any]]]
     """Return the catalogs and the questions of a folder laid out as Spider's; ValueError if there are none."""
     paths = sorted((*folder.glob("databases/*.sqlite"), *folder.glob("train_databases/*.sqlite")))
     catalogs = {path.stem: open_sqlite_catalog(path) for path in paths}
-    items = [read_item for path in sorted(folder.glob("questions_*.json")) for read_item in read_items(path)]
+    items = [read_item for path in sorted(folder.glob("questions_*.json")) for read_item in read_objects(path)]
     if not catalogs or not items:
         raise ValueError(f"{folder} has no databases/*.sqlite with questions_*.json")
     return catalogs, items

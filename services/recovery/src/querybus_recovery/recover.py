@@ -146,6 +146,7 @@ def decide(
         policy is RepairPolicy.RULES_ONLY
         or envelope.retries.generation >= envelope.options.retries_max
         or remaining_ms < RETRY_MS_MIN
+        or _is_exhausted(envelope)
     )
     if author is not Origin.MODEL or not TRAITS[failure.code].to_model or is_repeated or is_over:
         if found and draft is not None and _may_repair(envelope):
@@ -240,12 +241,21 @@ def _may_go_on(envelope: Envelope[Failed]) -> bool:
 
 
 def _last_of_model(envelope: Envelope[Failed]) -> Attempt | None:
-    """Return a model's last draft where it was asked for another and none came."""
-    if envelope.body.draft is not None or envelope.body.code not in _NO_DRAFT_CAME:
+    """Return a model's last draft where it was asked for another and none came.
+
+    The event still has the draft that was returned to the model, which may be a repair of the model's own.
+    """
+    if envelope.body.code not in _NO_DRAFT_CAME:
         return None
     return next(
         (attempt for attempt in reversed(envelope.attempts) if attempt.origin is Origin.MODEL and attempt.code), None
     )
+
+
+def _is_exhausted(envelope: Envelope[Failed]) -> bool:
+    """Whether a repair has failed that stands in for the draft which a model, asked for another, did not give."""
+    of_generator = [step.event for step in envelope.path if step.stage == StageName.GENERATOR]
+    return envelope.body.stage is not StageName.GENERATOR and of_generator[-1:] == [EventName.FAILED]
 
 
 def _cause(envelope: Envelope[Failed], last: Attempt | None, texts: Guidance) -> Failure | None:
@@ -286,7 +296,7 @@ def _new_repairs(
     def in_time() -> bool:
         return time.thread_time() < ends
 
-    if envelope.body.draft is None:
+    if envelope.body.code in _NO_DRAFT_CAME:
         failure = still_fails(draft.sql) or failure
     search = partial(repairs, catalog=catalog, check=still_fails, in_time=in_time, question=envelope.question)
     result = search(draft, failure) if TRAITS[failure.code].by_rule else ()

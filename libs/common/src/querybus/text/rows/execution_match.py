@@ -1,7 +1,7 @@
 """Execution match: whether two results hold the same rows, as Spider's readers score it.
 
-Multisets of rows, in order only where the reference orders at its top; numbers equal within 1e-6 relative; columns may
-be permuted up to COLUMNS_PERMUTED_MAX of them.
+Multisets of rows, in order only where the reference orders at its top; integers equal exactly, other numbers within
+TOLERANCE relative; columns may be permuted up to COLUMNS_PERMUTED_MAX of them.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ from itertools import permutations
 from typing import Any, Final
 
 COLUMNS_PERMUTED_MAX: Final = 6
+TOLERANCE: Final = 1e-6
+WHOLE_MAX: Final = 2.0**53
+"""Below it a float tells each whole number from the next."""
 
 Rows = Sequence[Sequence[Any]]
 
@@ -49,9 +52,14 @@ def matches(gold: Rows, got: Rows, *, ordered: bool, permuted: bool = True) -> b
 
 
 def _cell(value: Any) -> tuple[str, Any]:
-    if isinstance(value, bool | int | float):
-        return ("n", float(f"{float(value):.6g}"))
-    return ("t", value)
+    if isinstance(value, bool):
+        return ("n", int(value))
+    return ("n" if isinstance(value, int | float) else "t", value)
+
+
+def _is_whole(value: float) -> bool:
+    """Whether a float stands for exactly one whole number."""
+    return value.is_integer() and abs(value) < WHOLE_MAX
 
 
 def _same(one: Sequence[tuple[Any, ...]], other: Sequence[tuple[Any, ...]], *, ordered: bool) -> bool:
@@ -59,11 +67,31 @@ def _same(one: Sequence[tuple[Any, ...]], other: Sequence[tuple[Any, ...]], *, o
         return all(_close(left, right) for left, right in zip(one, other, strict=True))
     if Counter(one) == Counter(other):
         return True
-    return all(_close(left, right) for left, right in zip(sorted(one, key=repr), sorted(other, key=repr), strict=True))
+    # Neither order alone lays all rows beside their like: rounding may turn two of them round, as may a last digit.
+    return any(
+        all(_close(left, right) for left, right in zip(sorted(one, key=rank), sorted(other, key=rank), strict=True))
+        for rank in (_rank, _rounded_rank)
+    )
+
+
+def _rank(row: tuple[Any, ...]) -> tuple[tuple[str, Any], ...]:
+    return tuple(cell if cell[0] == "n" else (f"t{type(cell[1]).__name__}", repr(cell[1])) for cell in row)
+
+
+def _rounded_rank(row: tuple[Any, ...]) -> tuple[tuple[str, Any], ...]:
+    return tuple((kind, float(f"{value:.6g}")) if kind == "n" else (kind, value) for kind, value in _rank(row))
 
 
 def _close(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
     return all(
-        left == right or (left[0] == right[0] == "n" and math.isclose(left[1], right[1], rel_tol=1e-6))
+        left == right or (left[0] == right[0] == "n" and _near(left[1], right[1]))
         for left, right in zip(one, other, strict=True)
     )
+
+
+def _near(one: float, other: float) -> bool:
+    """Whether two numbers that differ are one but for rounding; an integer is never another whole number."""
+    whole = [isinstance(number, int) or _is_whole(number) for number in (one, other)]
+    if all(whole) and (isinstance(one, int) or isinstance(other, int)):
+        return False
+    return math.isclose(one, other, rel_tol=TOLERANCE)

@@ -1,0 +1,360 @@
+"""One item on its way through the stages of a query, in this process: the verbs are those of the services, without the bus.
+
+What the model answered first is also run by itself, so that an item that was right before anything touched it and is not
+right at the end is seen. An exception is the outcome of its item and of no other.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, cast
+
+from querybus.core.catalog import Catalog, Dialect
+from querybus.core.delivery import Delivery
+from querybus.core.envelope import BodyT, Envelope, PathStep, failed, stamped
+from querybus.core.failure import Failure, FailureCode
+from querybus.core.messages import Approved, Asked, Concluded, Drafted, Failed, Outcome, Result, Returned
+from querybus.core.options import Mode, Options, RepairPolicy
+from querybus.core.policy import Connection, ConnectionPolicy
+from querybus.core.rpc import ExplainReply, ExplainRequest, ProbeReply, ProbeRequest
+from querybus.core.subjects import EventName, StageName
+from querybus.ops.log import redact_text
+from querybus.text.language import detect_language
+from querybus.text.rows.execution_match import is_ordered, matches
+from querybus_cli.evaluation.items import Item
+from querybus_cli.evaluation.models import Counted, Recorded, own_statement
+from querybus_cli.evaluation.sqlite_rows import Rows, open_read_only, rows_of
+from querybus_executor.engines.sqlite.edge import sqlite_edge
+from querybus_executor.engines.sqlite.introspect import open_sqlite_catalog
+from querybus_executor.ports import Purpose
+from querybus_executor.ports import Rows as EngineRows
+from querybus_generator.conversation.history import NoHistory
+from querybus_generator.conversation.turns import ROWS_WHOLE_MAX, Turn
+from querybus_generator.generate import Resources, generate, generation_failed
+from querybus_generator.linking.linker import Linker
+from querybus_generator.ports import Ports
+from querybus_generator.prompts.texts import load_texts
+from querybus_recovery.guidance import load_guidance
+from querybus_recovery.recover import recover
+from querybus_recovery.rules.candidate import Repair
+from querybus_validator.validate import validate
+
+ROWS_MAX: Final = 100_000
+SECONDS_PER_ITEM: Final = 60.0
+STATEMENT_SECONDS: Final = 20.0
+ERROR_LENGTH_MAX: Final = 400
+CRASHED: Final = "crashed"
+"""The outcome of an item whose way through the stages ended in an exception."""
+_POLICY: Final = ConnectionPolicy(rows_max=ROWS_MAX)
+_GUIDANCE: Final = load_guidance()
+_TEXTS: Final = load_texts()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """What became of one item; times in milliseconds.
+
+    `first_*` is the model's first answer run by itself, `final_*` what came out at the end; right is who gives the
+    reference's rows or ends as expected. `error`: an exception, or why the reference statement does not run.
+    """
+
+    id: str
+    turn: int
+    mode: str
+    expect: str | None
+    outcome: str
+    first_executable: bool
+    first_right: bool
+    final_executable: bool
+    final_right: bool
+    first_sql: str
+    sql: str | None
+    attempts: int
+    confidence: float | None
+    first_code: str | None
+    mended: bool
+    milliseconds: float
+    rules: tuple[str, ...] = ()
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    error: str = ""
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether the model's own first answer was right and what came out at the end is not."""
+        return self.expect is None and self.first_right and not self.final_right
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether what came out at the end is right and the model's own first answer was not."""
+        return self.expect is None and self.final_right and not self.first_right
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stages:
+    """The verbs that an item goes through; a self-test puts others in their places."""
+
+    generate: Callable[..., Awaitable[Any]] = generate
+    validate: Callable[..., Awaitable[Any]] = validate
+    recover: Callable[..., Awaitable[Any]] = recover
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asker:
+    """How all items of a run are asked. `model`: the options' name of it, None for a recorded answer."""
+
+    model: str | None
+    mode: Mode
+    policy: RepairPolicy | None
+    stages: Stages
+
+
+class Place:
+    """One database as the verbs see it: catalog, policy and engine."""
+
+    def __init__(self, path: Path, children: Any) -> None:
+        self.path = path
+        self.catalog: Catalog = open_sqlite_catalog(path)
+        self.engine = sqlite_edge(children, path, _POLICY)
+        self.plain = open_read_only(path)
+        self.linker = Linker()
+
+    async def read(self, connection: str) -> Catalog | None:
+        """Return the catalog; there is one connection."""
+        del connection
+        return self.catalog
+
+    async def get(self, name: str) -> Connection | None:
+        """Return the connection under whatever name."""
+        return Connection(name=name, dialect=Dialect.SQLITE, policy=_POLICY)
+
+    async def explain(self, tenant: str, connection: str, request: ExplainRequest) -> ExplainReply:
+        """Return what the engine says of the statement."""
+        del tenant, connection
+        said = await self.engine.explain(request.sql, seconds_max=STATEMENT_SECONDS)
+        return ExplainReply(failure=said if isinstance(said, Failure) else None)
+
+    async def probe(self, tenant: str, connection: str, request: ProbeRequest) -> ProbeReply:
+        """Return nothing: no item asks for a probe."""
+        del tenant, connection, request
+        return ProbeReply()
+
+
+class ThreadSoFar(NoHistory):
+    """The history of a thread that is asked turn by turn, and the journal in one."""
+
+    def __init__(self) -> None:
+        self.said: list[Turn] = []
+
+    async def turns(self, envelope: Envelope[Any]) -> tuple[Turn, ...]:
+        """Return the turns that were asked before."""
+        del envelope
+        return tuple(self.said)
+
+    async def query_in_full(self, tenant: str, query: str, thread: str) -> tuple[Any, ...]:
+        """Return none: nothing is ever confirmed here."""
+        del tenant, query, thread
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """How an item ended: the last envelope, and its rows if a statement ran."""
+
+    envelope: Envelope[Any]
+    rows: EngineRows | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Asking:
+    """One item, where it is asked, and what was learnt on its way."""
+
+    item: Item
+    place: Place
+    model: Recorded | Counted | None
+    asker: Asker
+    thread: ThreadSoFar
+    _repairs: list[Repair] = field(default_factory=list[Repair])
+    _code: FailureCode | None = None
+    _first_draft: str = ""
+    _now: int = field(default_factory=lambda: time.time_ns() // 1_000_000)
+    _began: float = field(default_factory=time.monotonic)
+
+    async def judged(self) -> Judged:
+        """Return what became of the item, and add it to its thread."""
+        end: _End | None = None
+        error = ""
+        try:
+            end = await self._ended()
+        except Exception as caught:  # noqa: BLE001 - whatever a stage raises is what this item ended with
+            error = redact_text(f"{type(caught).__name__}: {caught}")[:ERROR_LENGTH_MAX]
+        milliseconds = round((time.monotonic() - self._began) * 1_000, 1)
+        self.thread.said.append(self._turn(end))
+        return self._result(end, error, milliseconds)
+
+    async def _ended(self) -> _End:
+        result = await self._generated(self._asked())
+        while True:
+            match result.body:
+                case Drafted():
+                    self._first_draft = self._first_draft or result.body.draft.sql
+                    through = await self._through(result)
+                    if isinstance(through, _End):
+                        return through
+                    result = through
+                case Failed():
+                    self._code = self._code or result.body.code
+                    result = await self._recovered(result)
+                case Returned():
+                    result = await self._generated(result)
+                case _:
+                    return _End(result)
+
+    def _asked(self) -> Envelope[Any]:
+        return Envelope[Asked].model_construct(
+            event=EventName.ASKED,
+            query_id=f"evaluate-{self.item.turn}",
+            thread_id="evaluate",
+            tenant="local",
+            user="evaluate",
+            audience="analyst",
+            connection=self.item.database,
+            question=self.item.question,
+            language=detect_language(self.item.question),
+            options=Options(
+                mode=self._mode,
+                rows_max=ROWS_MAX,
+                deadline_seconds=SECONDS_PER_ITEM,
+                today=self.item.as_of,
+                repair_policy=self.asker.policy,
+                model=self.asker.model,
+                # A recording holds no second draft to compare with.
+                second_draft=self.asker.model is not None,
+            ),
+            asked_at=self._now,
+            deadline_at=self._now + int(SECONDS_PER_ITEM * 1_000),
+            body=Asked.model_construct(),
+        )
+
+    @property
+    def _mode(self) -> Mode:
+        return self.item.mode or self.asker.mode
+
+    async def _generated(self, envelope: Envelope[Any]) -> Envelope[Any]:
+        result = await self.asker.stages.generate(
+            envelope,
+            self._delivery(),
+            ports=Ports(catalogs=self.place, connections=self.place, history=self.thread, model=self.model),
+            resources=Resources(linker=self.place.linker, texts=_TEXTS),
+        )
+        after = generation_failed(envelope, result) if isinstance(result, Failure) else result
+        return self._passed(after, StageName.GENERATOR)
+
+    async def _through(self, envelope: Envelope[Any]) -> _End | Envelope[Failed]:
+        """Return a draft that ran, or the failure of the stage where it failed."""
+        place = self.place
+        checked = await self.asker.stages.validate(
+            envelope, self._delivery(), catalogs=place, connections=place, database=place, log=self.thread
+        )
+        if not isinstance(checked, Failure) and not isinstance(checked.body, Approved):
+            checked = Failure.of(FailureCode.SAFETY, "the statement would change data")
+        if isinstance(checked, Failure):
+            return self._passed(failed(envelope, checked, StageName.VALIDATOR), StageName.VALIDATOR)
+        approval = self._passed(cast("Envelope[Approved]", checked), StageName.VALIDATOR)
+        rows = await place.engine.run(
+            approval.body.sql, rows_max=ROWS_MAX, seconds_max=STATEMENT_SECONDS, purpose=Purpose.EXECUTE
+        )
+        if isinstance(rows, Failure):
+            return self._passed(failed(approval, rows, StageName.EXECUTOR), StageName.EXECUTOR)
+        return _End(approval, rows)
+
+    async def _recovered(self, envelope: Envelope[Failed]) -> Envelope[Any]:
+        after = await self.asker.stages.recover(
+            envelope,
+            self._delivery(),
+            catalogs=self.place,
+            connections=self.place,
+            guidance=_GUIDANCE,
+            on_repair=self._repairs.append,
+        )
+        return self._passed(after, StageName.RECOVERY)
+
+    def _passed(self, envelope: Envelope[BodyT], stage: StageName) -> Envelope[BodyT]:
+        """Return the event with the step on its path that a stage leaves when it publishes."""
+        now_ms = self._delivery().now_ms
+        return stamped(envelope, PathStep(stage=stage, event=envelope.event, started_at=now_ms, ended_at=now_ms))
+
+    def _delivery(self) -> Delivery:
+        spent_ms = round((time.monotonic() - self._began) * 1_000)
+        return Delivery(sequence=1, deliveries=1, now_ms=self._now + spent_ms)
+
+    def _turn(self, end: _End | None) -> Turn:
+        if end is None:
+            return Turn(self.item.question)
+        envelope, body = end.envelope, end.envelope.body
+        query_id, enriched = envelope.query_id, envelope.enriched_question
+        if isinstance(body, Concluded):
+            about = body.clarification.about if body.clarification is not None else ""
+            return Turn(
+                self.item.question,
+                body.sql,
+                body.reply,
+                enriched,
+                None,
+                about,
+                query_id=query_id,
+                analysis=body.analysis,
+            )
+        assert end.rows is not None  # noqa: S101 - an approval ends an item by its rows
+        rows = tuple(tuple(row) for row in end.rows.rows[:ROWS_WHOLE_MAX])
+        result = Result(columns=end.rows.columns, rows=rows, row_count=end.rows.row_count)
+        return Turn(self.item.question, body.sql, None, enriched, result, query_id=query_id, analysis=body.analysis)
+
+    def _result(self, end: _End | None, error: str, milliseconds: float) -> Judged:
+        item, envelope = self.item, None if end is None else end.envelope
+        body = None if envelope is None else envelope.body
+        answered = isinstance(body, Approved)
+        attempts = envelope.attempts if envelope is not None else ()
+        sql = next((attempt.sql for attempt in reversed(attempts)), None) if body is None else body.sql
+        outcome = CRASHED if body is None else Outcome.ANSWERED if answered else cast("Concluded", body).outcome
+        first_sql = (own_statement(self.model.first) if self.model is not None else "") or self._first_draft
+        first = rows_of(self.place.plain, first_sql) if first_sql else None
+        reference = None if item.gold is None else rows_of(self.place.plain, item.gold)
+        if isinstance(reference, sqlite3.Error):
+            error = error or f"the reference statement fails: {reference}"
+        final = rows_of(self.place.plain, sql) if answered and sql is not None else None
+        return Judged(
+            id=item.id,
+            turn=item.turn,
+            mode=self._mode.value,
+            expect=item.expect,
+            outcome=outcome,
+            first_executable=isinstance(first, list),
+            first_right=_is_right(reference, first, item.gold),
+            final_executable=answered,
+            final_right=_is_right(reference, final, item.gold) if item.expect is None else outcome == item.expect,
+            first_sql=first_sql,
+            sql=sql,
+            attempts=len(attempts),
+            confidence=body.analysis.confidence if isinstance(body, Approved) else None,
+            first_code=self._code.value if self._code else None,
+            mended=answered and not isinstance(first, list),
+            milliseconds=milliseconds,
+            rules=tuple(dict.fromkeys(step.rule.value for repair in self._repairs for step in repair.steps)),
+            calls=self.model.calls if self.model else 0,
+            tokens_in=self.model.tokens_in if self.model else 0,
+            tokens_out=self.model.tokens_out if self.model else 0,
+            error=error,
+        )
+
+
+def _is_right(reference: Rows | sqlite3.Error | None, got: Rows | sqlite3.Error | None, gold: str | None) -> bool:
+    """Return whether the rows are the reference's."""
+    if gold is None or not isinstance(reference, list) or not isinstance(got, list):
+        return False
+    return matches(reference, got, ordered=is_ordered(gold))
