@@ -14,7 +14,7 @@ from querybus.text.rows.execution_match import matches
 from querybus_cli.app import app
 from querybus_cli.commands.evaluate import collected
 from querybus_cli.evaluation.asking import Judged, Stages
-from querybus_cli.evaluation.models import own_statement
+from querybus_cli.evaluation.models import own_statements
 from querybus_cli.evaluation.self_test import self_test
 from querybus_cli.runtime import UsageError
 from tests.support.scripted_model import ScriptedModel, say
@@ -256,9 +256,14 @@ def test_what_is_no_item_is_said_before_any_is_asked(folder: Path, line: str, sa
         ("SELECT 1;", "SELECT 1"),
         ("Sure!\n```sql\nSELECT 1\nFROM a;\n```\nDone.", "SELECT 1\nFROM a"),
         ('```json\n{"sql": "SELECT 1"}\n```', "SELECT 1"),
+        ("SQL: SELECT 1", "SELECT 1"),
+        ("<think>maybe SELECT 2</think>\nSELECT 1", "SELECT 1"),
         ('{"sql": broken', '{"sql": broken'),
-        ("", ""),
     ],
 )
-def test_an_answers_own_statement_is_what_stands_in_it(answer: str, statement: str) -> None:
-    assert own_statement(answer) == statement
+def test_an_answers_own_statement_is_among_its_plain_readings(answer: str, statement: str) -> None:
+    assert statement in own_statements(answer)
+
+
+def test_an_empty_answer_has_no_statement() -> None:
+    assert own_statements(" ") == ()

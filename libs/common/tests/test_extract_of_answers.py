@@ -17,10 +17,9 @@ from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure
 from querybus.sql.reply.extract import extract
 from querybus.sql.reply.typography import plain
+from tests.support.wrappings import WRAPPINGS
 
 DATA = Path(os.environ.get("QUERYBUS_DATA", Path(__file__).resolve().parents[4] / "shared" / "data")) / "spider"
-EVERY = 8
-"""Of the statements, each eighth is laid out and wrapped."""
 
 pytestmark = [
     pytest.mark.data,
@@ -41,7 +40,7 @@ def answers() -> tuple[tuple[str, ...], tuple[str, ...]]:
                 (fails if row.get("error") else runs)[text] = None
     for name in ("questions_dev.json", "questions_train.json"):
         runs |= dict.fromkeys(item["gold"].strip() for item in json.loads((DATA / name).read_text()))
-    return tuple(runs)[::EVERY], tuple(fails)
+    return tuple(runs), tuple(fails)
 
 
 def written(sql: str, dialect: Dialect, *, quoted: bool) -> str:
@@ -62,18 +61,6 @@ LAYOUTS: dict[str, Callable[[str], str]] = {
     "an empty line after SELECT": lambda sql: re.sub(r"^SELECT\s+", "SELECT\n\n  ", sql, count=1, flags=re.IGNORECASE),
     "lines that begin with a condition": lambda sql: re.sub(r"\s+(FROM\b|WHERE\b|AND\b|OR\b|\(|=)\s*", r"\n\1 ", sql),
     "names in backticks": lambda sql: written(sql, Dialect.MYSQL, quoted=True),
-}
-WRAPPINGS: dict[str, Callable[[str], str]] = {
-    "bare": lambda sql: sql,
-    "a fence": lambda sql: f"```sql\n{sql}\n```",
-    "an untagged fence": lambda sql: f"```\n{sql}\n```",
-    "a fence in prose": lambda sql: f"Sure!\n```sql\n{sql}\n```\nThis lists the rows.",
-    "prose": lambda sql: f"Here is the query:\n\n{sql}\n\nIt answers the question.",
-    "an explanation behind": lambda sql: f"{sql}\n\nExplanation: counts rows.",
-    "a label": lambda sql: f"SQL: {sql}",
-    "JSON": lambda sql: json.dumps({"sql": sql}),
-    "JSON in a fence": lambda sql: f"```json\n{json.dumps({'query': sql})}\n```",
-    "thoughts before": lambda sql: f"<think>maybe SELECT 1</think>\n{sql}",
 }
 
 

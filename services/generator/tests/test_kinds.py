@@ -87,6 +87,12 @@ def test_so_many_of_the_newest_are_exact() -> None:
     assert undefined_words("最近的订单", ()) != ()
 
 
+def test_what_most_chose_is_exact_and_what_is_popular_is_not() -> None:
+    for question in ("What is the most popular payment method?", "Which are the least popular products?"):
+        assert undefined_words(question, ()) == ()
+    assert [word.word for word in undefined_words("List popular products", ())] == ["popular"]
+
+
 def test_what_the_catalog_calls_by_a_vague_word_is_exact():
     assert undefined_words("List the key accounts", {"key accounts"}) == ()
 

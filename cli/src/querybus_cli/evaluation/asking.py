@@ -26,7 +26,7 @@ from querybus.ops.log import redact_text
 from querybus.text.language import detect_language
 from querybus.text.rows.execution_match import is_ordered, matches
 from querybus_cli.evaluation.items import Item
-from querybus_cli.evaluation.models import Counted, Recorded, own_statement
+from querybus_cli.evaluation.models import Counted, Recorded, own_statements
 from querybus_cli.evaluation.sqlite_rows import Rows, open_read_only, rows_of
 from querybus_executor.engines.sqlite.edge import sqlite_edge
 from querybus_executor.engines.sqlite.introspect import open_sqlite_catalog
@@ -293,6 +293,16 @@ class Asking:
         spent_ms = round((time.monotonic() - self._began) * 1_000)
         return Delivery(sequence=1, deliveries=1, now_ms=self._now + spent_ms)
 
+    def _first(self) -> tuple[str, Rows | None]:
+        """Return the model's first statement, as it runs by itself, and its rows; None where it does not run."""
+        answer = self.model.first if self.model is not None else ""
+        statements = own_statements(answer) or (self._first_draft,)
+        for statement in statements:
+            rows = rows_of(self.place.plain, statement)
+            if isinstance(rows, list) and statement:
+                return statement, rows
+        return statements[0], None
+
     def _turn(self, end: _End | None) -> Turn:
         if end is None:
             return Turn(self.item.question)
@@ -322,8 +332,7 @@ class Asking:
         attempts = envelope.attempts if envelope is not None else ()
         sql = next((attempt.sql for attempt in reversed(attempts)), None) if body is None else body.sql
         outcome = CRASHED if body is None else Outcome.ANSWERED if answered else cast("Concluded", body).outcome
-        first_sql = (own_statement(self.model.first) if self.model is not None else "") or self._first_draft
-        first = rows_of(self.place.plain, first_sql) if first_sql else None
+        first_sql, first = self._first()
         reference = None if item.gold is None else rows_of(self.place.plain, item.gold)
         if isinstance(reference, sqlite3.Error):
             error = error or f"the reference statement fails: {reference}"

@@ -13,27 +13,33 @@ from querybus.llm.dialogue import ChatMessage, ModelReply
 from querybus_generator.ports import ChatModel
 
 _FENCE: Final = re.compile(r"```[ \t]*\w*[ \t]*\n(.*?)(?:\n[ \t]*```|\Z)", re.DOTALL)
+_THOUGHTS: Final = re.compile(r"<think>.*?</think>", re.DOTALL)
+_QUERY: Final = re.compile(r"\b(?:SELECT|WITH)\b.*?(?=\n[ \t]*\n|\Z)", re.DOTALL | re.IGNORECASE)
 
 
-def own_statement(answer: str) -> str:
-    r"""Return what an answer itself gives to be run: what its first fence or JSON object holds, else all of it.
+def own_statements(answer: str) -> tuple[str, ...]:
+    r"""Return what an answer itself gives to be run, the plainest reading first: all of it, a fence, a JSON object, a paragraph.
 
     On purpose not what the services read a statement with: it is what they are measured against.
 
-    >>> own_statement("Sure:\n```sql\nSELECT 1\n```\nThat is all.")
+    >>> own_statements("Sure:\n```sql\nSELECT 1\n```\nThat is all.")[1]
     'SELECT 1'
-    >>> own_statement('{"sql": "SELECT 1;"}')
+    >>> own_statements('{"sql": "SELECT 1;"}')[1]
+    'SELECT 1'
+    >>> own_statements("It is this:\n\nSELECT 1;\n\nThat is all.")[1]
     'SELECT 1'
     """
-    fenced = _FENCE.search(answer)
-    text = (fenced.group(1) if fenced else answer).strip()
-    if text.startswith("{"):
+    answer = _THOUGHTS.sub("", answer)
+    texts = [answer, *_FENCE.findall(answer)[:1]]
+    if texts[-1].lstrip().startswith("{"):
         try:
-            said = cast("dict[str, Any]", json.loads(text))
+            said = cast("dict[str, Any]", json.loads(texts[-1]))
         except ValueError:
             said = {}
-        text = str(said.get("sql", said.get("query", text))).strip()
-    return text.rstrip(";").rstrip()
+        texts += [str(said[key]) for key in ("sql", "query") if key in said]
+    texts += [match[0] for match in list(_QUERY.finditer(answer))[-1:]]
+    statements = (text.strip().rstrip(";").rstrip() for text in texts)
+    return tuple(dict.fromkeys(statement for statement in statements if statement))
 
 
 class Recorded:

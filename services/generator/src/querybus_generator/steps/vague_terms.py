@@ -42,7 +42,7 @@ _RULES: Final[tuple[tuple[Sense, re.Pattern[str]], ...]] = (
     (
         "kind",
         re.compile(
-            rf"\b(?P<word>(?:main|key|important|core|top|loyal|good|bad|typical|popular|hot|slow[- ]moving|strategic|premium|VIP|problem|underperforming)"
+            rf"\b(?P<word>(?:main|key|important|core|top|loyal|good|bad|typical|(?<!most )(?<!least )popular|hot|slow[- ]moving|strategic|premium|VIP|problem|underperforming)"
             rf"(?=\s+{_NOUNS}\b))(?!\s+\d)",
             re.IGNORECASE,
         ),
