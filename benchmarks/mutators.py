@@ -326,16 +326,56 @@ def unjoined(tree: exp.Expr, sql: str, chance: random.Random, names: Names) -> s
     return tree.sql(dialect="sqlite")
 
 
+def undeclared_alias(tree: exp.Expr, sql: str, chance: random.Random, names: Names) -> str | None:
+    """An alias before every column of the only table, which is never declared."""
+    del sql
+    tables = list(tree.find_all(exp.Table))
+    if len(tables) != 1 or tables[0].alias or tables[0].name.lower() not in names.columns:
+        return None
+    alias = chance.choice(("T1", "t", tables[0].name[:1].lower()))
+    known = names.columns[tables[0].name.lower()]
+    for column in tree.find_all(exp.Column):
+        # In SQLite what is quoted and no name is a text.
+        if column.name.lower() in known:
+            column.set("table", exp.to_identifier(alias))
+    return tree.sql(dialect="sqlite")
+
+
+def ungrouped_order(tree: exp.Expr, sql: str, chance: random.Random, names: Names) -> str | None:
+    """Ordered by an aggregate, with the GROUP BY left out."""
+    del sql, chance, names
+    for select in tree.find_all(exp.Select):
+        order = select.args.get("order")
+        if select.args.get("group") is not None and order is not None and order.find(exp.AggFunc):
+            select.set("group", None)
+            return tree.sql(dialect="sqlite")
+    return None
+
+
+def order_of_part(tree: exp.Expr, sql: str, chance: random.Random, names: Names) -> str | None:
+    """A set operation ordered by a column of its first part, with the part's table before it."""
+    del sql, chance, names
+    first = tree.this if isinstance(tree, exp.SetOperation) else None
+    if not isinstance(first, exp.Select) or tree.args.get("order") is not None:
+        return None
+    output, source = first.expressions[0], first.args["from_"].this
+    if not isinstance(output, exp.Column) or isinstance(output.this, exp.Star) or not isinstance(source, exp.Table):
+        return None
+    qualified = exp.column(output.name, output.table or source.alias_or_name)
+    return f"{tree.sql(dialect='sqlite')} ORDER BY {qualified.sql(dialect='sqlite')}"
+
+
 CLASSES: dict[str, Mutate] = {
     item.__name__: item
     for item in (
         typo_in_column, typo_in_table, spelling_variant, wrong_owner, dropped_join, wrong_condition, wrong_function,
-        unquoted_keyword, missing_parenthesis, foreign_limit, unqualified_key, dropped_bridge, unjoined,
+        unquoted_keyword, missing_parenthesis, foreign_limit, unqualified_key, dropped_bridge, undeclared_alias,
+        ungrouped_order, order_of_part, unjoined,
     )
 }  # fmt: skip
 
 
-LOSSY: tuple[str, ...] = ("unjoined",)
+LOSSY: tuple[str, ...] = ("unjoined", "ungrouped_order")
 """Classes whose mutants no longer say all that the reference said: reported, with no share required of them."""
 
 

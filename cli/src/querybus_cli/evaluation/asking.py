@@ -11,13 +11,13 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from querybus.core.catalog import Catalog, Dialect
 from querybus.core.delivery import Delivery
-from querybus.core.envelope import BodyT, Envelope, PathStep, failed, stamped
+from querybus.core.envelope import BodyT, Envelope, PathStep, concluded, failed, stamped
 from querybus.core.failure import Failure, FailureCode
-from querybus.core.messages import Approved, Asked, Concluded, Drafted, Failed, Outcome, Result, Returned
+from querybus.core.messages import Approved, Asked, Concluded, Drafted, Failed, Outcome, Result
 from querybus.core.options import Mode, Options, RepairPolicy
 from querybus.core.policy import Connection, ConnectionPolicy
 from querybus.core.rpc import ExplainReply, ExplainRequest, ProbeReply, ProbeRequest
@@ -31,7 +31,7 @@ from querybus_cli.evaluation.sqlite_rows import Rows, open_read_only, rows_of
 from querybus_executor.engines.sqlite.edge import sqlite_edge
 from querybus_executor.engines.sqlite.introspect import open_sqlite_catalog
 from querybus_executor.ports import Purpose
-from querybus_executor.ports import Rows as EngineRows
+from querybus_executor.results.value_suggestions import asked_back
 from querybus_generator.conversation.history import NoHistory
 from querybus_generator.conversation.turns import ROWS_WHOLE_MAX, Turn
 from querybus_generator.generate import Resources, generate, generation_failed
@@ -162,14 +162,6 @@ class ThreadSoFar(NoHistory):
         return ()
 
 
-@dataclass(frozen=True, slots=True)
-class _End:
-    """How an item ended: the last envelope, and its rows if a statement ran."""
-
-    envelope: Envelope[Any]
-    rows: EngineRows | None = None
-
-
 @dataclass(slots=True, kw_only=True)
 class Asking:
     """One item, where it is asked, and what was learnt on its way."""
@@ -187,7 +179,7 @@ class Asking:
 
     async def judged(self) -> Judged:
         """Return what became of the item, and add it to its thread."""
-        end: _End | None = None
+        end: Envelope[Concluded] | None = None
         error = ""
         try:
             end = await self._ended()
@@ -197,23 +189,21 @@ class Asking:
         self.thread.said.append(self._turn(end))
         return self._result(end, error, milliseconds)
 
-    async def _ended(self) -> _End:
-        result = await self._generated(self._asked())
-        while True:
-            match result.body:
+    async def _ended(self) -> Envelope[Concluded]:
+        at = await self._generated(self._asked())
+        while not isinstance(at.body, Concluded):
+            match at.body:
                 case Drafted():
-                    self._first_draft = self._first_draft or result.body.draft.sql
-                    through = await self._through(result)
-                    if isinstance(through, _End):
-                        return through
-                    result = through
+                    self._first_draft = self._first_draft or at.body.draft.sql
+                    at = await self._validated(at)
+                case Approved():
+                    at = await self._executed(at)
                 case Failed():
-                    self._code = self._code or result.body.code
-                    result = await self._recovered(result)
-                case Returned():
-                    result = await self._generated(result)
+                    self._code = self._code or at.body.code
+                    at = await self._recovered(at)
                 case _:
-                    return _End(result)
+                    at = await self._generated(at)
+        return at
 
     def _asked(self) -> Envelope[Any]:
         return Envelope[Asked].model_construct(
@@ -255,23 +245,36 @@ class Asking:
         after = generation_failed(envelope, result) if isinstance(result, Failure) else result
         return self._passed(after, StageName.GENERATOR)
 
-    async def _through(self, envelope: Envelope[Any]) -> _End | Envelope[Failed]:
-        """Return a draft that ran, or the failure of the stage where it failed."""
+    async def _validated(self, envelope: Envelope[Any]) -> Envelope[Any]:
         place = self.place
         checked = await self.asker.stages.validate(
             envelope, self._delivery(), catalogs=place, connections=place, database=place, log=self.thread
         )
         if not isinstance(checked, Failure) and not isinstance(checked.body, Approved):
             checked = Failure.of(FailureCode.SAFETY, "the statement would change data")
-        if isinstance(checked, Failure):
-            return self._passed(failed(envelope, checked, StageName.VALIDATOR), StageName.VALIDATOR)
-        approval = self._passed(cast("Envelope[Approved]", checked), StageName.VALIDATOR)
-        rows = await place.engine.run(
-            approval.body.sql, rows_max=ROWS_MAX, seconds_max=STATEMENT_SECONDS, purpose=Purpose.EXECUTE
+        after = failed(envelope, checked, StageName.VALIDATOR) if isinstance(checked, Failure) else checked
+        return self._passed(after, StageName.VALIDATOR)
+
+    async def _executed(self, approval: Envelope[Approved]) -> Envelope[Any]:
+        """Return the conclusion with the first rows; what is asked back of an empty answer is asked back here as well."""
+        body = approval.body
+        rows = await self.place.engine.run(
+            body.sql, rows_max=ROWS_MAX, seconds_max=STATEMENT_SECONDS, purpose=Purpose.EXECUTE
         )
         if isinstance(rows, Failure):
             return self._passed(failed(approval, rows, StageName.EXECUTOR), StageName.EXECUTOR)
-        return _End(approval, rows)
+        first = tuple(tuple(row) for row in rows.rows[:ROWS_WHOLE_MAX])
+        conclusion = Concluded(
+            outcome=Outcome.ANSWERED,
+            stage=StageName.EXECUTOR,
+            sql=body.sql,
+            dialect=body.dialect,
+            result=Result(columns=rows.columns, rows=first, row_count=rows.row_count),
+            analysis=body.analysis,
+            notes=body.notes,
+        )
+        conclusion = asked_back(approval, conclusion, self.place.catalog, _POLICY)
+        return self._passed(concluded(approval, conclusion), StageName.EXECUTOR)
 
     async def _recovered(self, envelope: Envelope[Failed]) -> Envelope[Any]:
         after = await self.asker.stages.recover(
@@ -303,40 +306,33 @@ class Asking:
                 return statement, rows
         return statements[0], None
 
-    def _turn(self, end: _End | None) -> Turn:
+    def _turn(self, end: Envelope[Concluded] | None) -> Turn:
         if end is None:
             return Turn(self.item.question)
-        envelope, body = end.envelope, end.envelope.body
-        query_id, enriched = envelope.query_id, envelope.enriched_question
-        if isinstance(body, Concluded):
-            about = body.clarification.about if body.clarification is not None else ""
-            return Turn(
-                self.item.question,
-                body.sql,
-                body.reply,
-                enriched,
-                None,
-                about,
-                query_id=query_id,
-                analysis=body.analysis,
-            )
-        assert end.rows is not None  # noqa: S101 - an approval ends an item by its rows
-        rows = tuple(tuple(row) for row in end.rows.rows[:ROWS_WHOLE_MAX])
-        result = Result(columns=end.rows.columns, rows=rows, row_count=end.rows.row_count)
-        return Turn(self.item.question, body.sql, None, enriched, result, query_id=query_id, analysis=body.analysis)
+        body = end.body
+        return Turn(
+            self.item.question,
+            sql=body.sql,
+            reply=body.reply,
+            enriched=end.enriched_question,
+            result=body.result,
+            about=body.clarification.about if body.clarification is not None else "",
+            query_id=end.query_id,
+            analysis=body.analysis,
+        )
 
-    def _result(self, end: _End | None, error: str, milliseconds: float) -> Judged:
-        item, envelope = self.item, None if end is None else end.envelope
-        body = None if envelope is None else envelope.body
-        answered = isinstance(body, Approved)
-        attempts = envelope.attempts if envelope is not None else ()
-        sql = next((attempt.sql for attempt in reversed(attempts)), None) if body is None else body.sql
-        outcome = CRASHED if body is None else Outcome.ANSWERED if answered else cast("Concluded", body).outcome
+    def _result(self, end: Envelope[Concluded] | None, error: str, milliseconds: float) -> Judged:
+        item, body = self.item, None if end is None else end.body
+        outcome = CRASHED if body is None else body.outcome
+        # What is asked back about an empty answer gives the answer as well.
+        ran = body is not None and body.result is not None
+        attempts = end.attempts if end is not None else ()
+        sql = (body.sql if body is not None else None) or next((tried.sql for tried in reversed(attempts)), None)
         first_sql, first = self._first()
         reference = None if item.gold is None else rows_of(self.place.plain, item.gold)
         if isinstance(reference, sqlite3.Error):
             error = error or f"the reference statement fails: {reference}"
-        final = rows_of(self.place.plain, sql) if answered and sql is not None else None
+        final = rows_of(self.place.plain, sql) if ran and sql is not None else None
         return Judged(
             id=item.id,
             turn=item.turn,
@@ -345,14 +341,14 @@ class Asking:
             outcome=outcome,
             first_executable=isinstance(first, list),
             first_right=_is_right(reference, first, item.gold),
-            final_executable=answered,
+            final_executable=ran,
             final_right=_is_right(reference, final, item.gold) if item.expect is None else outcome == item.expect,
             first_sql=first_sql,
             sql=sql,
             attempts=len(attempts),
-            confidence=body.analysis.confidence if isinstance(body, Approved) else None,
+            confidence=body.analysis.confidence if body is not None and ran else None,
             first_code=self._code.value if self._code else None,
-            mended=answered and not isinstance(first, list),
+            mended=ran and not isinstance(first, list),
             milliseconds=milliseconds,
             rules=tuple(dict.fromkeys(step.rule.value for repair in self._repairs for step in repair.steps)),
             calls=self.model.calls if self.model else 0,

@@ -34,6 +34,7 @@ from querybus.core.options import Mode
 from querybus.core.stored.models import USUAL_PROMPTING
 from querybus.core.subjects import StageName
 from querybus.llm.dialogue import ModelReply
+from querybus.sql.conditions.missing_value import Held, as_held
 from querybus.sql.conditions.today import with_today
 from querybus.sql.render import normalise
 from querybus.sql.reply.extract import no_sql
@@ -326,10 +327,11 @@ async def _model(
     if isinstance(said, Failure):
         # On a retry recovery may know a repair; of a first draft the model's own words are all there is.
         return (asked_by_model(subject, said) if not attempts and advice is None else None) or said
-    sql = in_own_dialect(said.sql, catalog)
+    held = as_held(in_own_dialect(said.sql, catalog), catalog.dialect, catalog, subject.prepared.policy)
+    sql = held.sql
     if _is_known(sql, catalog, envelope.attempts):
         return Failure.of(FailureCode.SAME_SQL, "the model repeated a statement that had failed")
-    analysis = _analysis(subject, question, near, reply, said)
+    analysis = _analysis(subject, question, near, reply, said, held)
     alternative: str | None = None
     if envelope.options.second_draft and not attempts and advice is None:
         analysis, alternative = await _second(subject, asked, sql, analysis, timeout_seconds, near)
@@ -365,7 +367,8 @@ async def _second(
     said = read_reply(reply.text, catalog.dialect, is_cut=reply.is_cut)
     if isinstance(said, Failure):
         return analysis, None
-    second = in_own_dialect(said.sql, catalog)
+    own = in_own_dialect(said.sql, catalog)
+    second = as_held(own, catalog.dialect, catalog, subject.prepared.policy).sql
     if normalise(second, catalog.dialect) == normalise(sql, catalog.dialect):
         return analysis.model_copy(update={"agreement": Agreement.SAME_STATEMENT}), None
     if doubts_of(second, subject.question, index, asked=asked):
@@ -373,7 +376,10 @@ async def _second(
     return analysis, second
 
 
-def _analysis(subject: Subject, question: QuestionPrompt, near: Near, reply: ModelReply, said: SaidReply) -> Analysis:
+def _analysis(
+    subject: Subject, question: QuestionPrompt, near: Near, reply: ModelReply, said: SaidReply, held: Held
+) -> Analysis:
+    read_as = (fill(subject.texts.note_held, {"written": written, "held": value}) for written, value in held.changed)
     return Analysis(
         links=question.linking.links,
         tables=tuple(table.name for table in question.linking.tables),
@@ -385,7 +391,7 @@ def _analysis(subject: Subject, question: QuestionPrompt, near: Near, reply: Mod
         tokens_in=reply.tokens_in,
         tokens_out=reply.tokens_out,
         reading=said.reading,
-        assumptions=said.assumptions,
+        assumptions=(*said.assumptions, *read_as),
         column_labels=said.labels,
     )
 

@@ -22,7 +22,7 @@ from querybus.core.messages import (
     Trigger,
 )
 from querybus.core.policy import ConnectionPolicy
-from querybus_executor.results.missing_value import instead, missing_value
+from querybus.sql.conditions.missing_value import instead, missing_value
 
 
 def asked_back(

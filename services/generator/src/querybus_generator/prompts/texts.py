@@ -48,6 +48,7 @@ class Texts:
     note_settled: str
     likely: str
     note_left_out: str
+    note_held: str
     which_connection: str
     actions: str
 
@@ -110,6 +111,7 @@ def _load(language: Language, override: Path | None) -> Texts:
         "note_settled",
         "likely",
         "note_left_out",
+        "note_held",
         "which_connection",
         "actions",
     )
@@ -129,6 +131,7 @@ def _check(texts: Texts) -> None:
     fill(texts.likely, {"reading": "x"})
     fill(texts.note_settled, {"word": "x", "question": "x"})
     fill(texts.note_left_out, {"word": "x", "question": "x"})
+    fill(texts.note_held, {"written": "x", "held": "x"})
     fill(texts.which_connection, {"connections": "x"})
     for action in OptionAction:
         texts.chosen(action)

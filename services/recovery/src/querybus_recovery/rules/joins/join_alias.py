@@ -10,7 +10,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from querybus.core.catalog import Catalog
+from querybus.core.catalog import Catalog, Table
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft, RuleName
 from querybus.sql.edit import (
@@ -28,7 +28,7 @@ from querybus.sql.edit import (
 )
 from querybus.text.similarity import words
 from querybus_recovery.rules.candidate import Candidate
-from querybus_recovery.rules.joins.links import Link, between, owners_of, paths
+from querybus_recovery.rules.joins.links import Link, between, owners_of, paths, routes
 
 RIVALS_MAX: Final = 6
 _CODES = (FailureCode.COLUMN_NOT_FOUND, FailureCode.MISSING_ALIAS, FailureCode.TABLE_NOT_FOUND)
@@ -62,19 +62,8 @@ def join_alias(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candid
         for table in owners_of(catalog, site.column.name)
         if all(table.column(name) is not None for name in names) and table.name.lower() not in present
     ]
-    named = [path for path in fitting if path.name.lower() == alias.lower()]
-    ways: list[tuple[Source, tuple[Link, ...]]] = []
-    for table in named or fitting:
-        direct = [(source, (link,)) for source in sources for link in between(catalog, source.table or "", table.name)]
-        ways += direct
-    if not ways:
-        ways = [
-            (source, path)
-            for source in sources
-            for path in paths(catalog, source.table or "", multiplying=True)
-            if len(path) == 2 and path[-1].other in {table.name for table in named or fitting}
-            and path[0].other.lower() not in present
-        ]  # fmt: skip
+    named = [table for table in fitting if table.name.lower() == alias.lower()]
+    ways = _ways(sources, named or fitting, present, catalog)
     declared = [way for way in ways if all(link.is_declared for link in way[1])]
     ways = declared or ways
     hinted = [way for way in ways if set(words(alias)) & set(words(way[1][-1].other))]
@@ -93,6 +82,35 @@ def join_alias(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candid
         for place in range(len(ways))
         if (candidate := _joined(draft, catalog, alias, ways[place], is_rival=len(ways) > 1)) is not None
     )
+
+
+def _ways(
+    sources: list[Source], tables: list[Table], present: set[str], catalog: Catalog
+) -> list[tuple[Source, tuple[Link, ...]]]:
+    """Return the shortest joins from the tables that are there to one of those that may be meant."""
+    ways = [
+        (source, (link,))
+        for table in tables
+        for source in sources
+        for link in between(catalog, source.table or "", table.name)
+    ]
+    if ways:
+        return ways
+    ways = [
+        (source, path)
+        for source in sources
+        for path in paths(catalog, source.table or "", multiplying=True)
+        if len(path) == 2
+        and path[-1].other in {table.name for table in tables}
+        and path[0].other.lower() not in present
+    ]
+    return ways or [
+        (source, path)
+        for table in tables[:RIVALS_MAX]
+        for source in sources
+        for path in routes(catalog, source.table or "", table.name)
+        if not present & {link.other.lower() for link in path}
+    ]
 
 
 def _joined(

@@ -1,4 +1,5 @@
-"""A column that no table in scope has is taken from the table one or two keys away that has it, which is joined.
+"""A column that no table in scope has is taken from the table one or two keys away that has it, which is joined; from
+one farther away where the column has its very name and the keys are declared.
 
 An assumption. Only joins that cannot multiply rows: towards what a key refers to, or to a table whose own key it is.
 Rows may multiply where nothing counts them: under MIN, MAX or distinct values, and where the block asks for the rows of
@@ -8,6 +9,7 @@ fit what the column is compared with comes first.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from sqlglot import exp
@@ -32,11 +34,15 @@ from querybus.sql.edit import (
 )
 from querybus.text.similarity import words
 from querybus_recovery.rules.candidate import Candidate
-from querybus_recovery.rules.joins.links import Link, paths, reporting
+from querybus_recovery.rules.joins.links import Link, owners_of, paths, reporting, routes
 from querybus_recovery.rules.names.rename_column import near
 
 _CODES: Final = (FailureCode.COLUMN_NOT_FOUND, FailureCode.MISSING_ALIAS, FailureCode.TABLE_NOT_FOUND)
 TRIED_MAX: Final = 2
+OWNERS_MAX: Final = 4
+NEAR_MAX: Final = 2
+FAR_DOUBT: Final = 0.6
+FAR_STEP_DOUBT: Final = 0.2
 KEYS_TRIED_MAX: Final = 8
 FARTHER_MAX: Final = 0.4
 SAME_MAX: Final = 0.02
@@ -98,7 +104,7 @@ def _ways(site: Site, same: list[Site], catalog: Catalog) -> list[tuple[float, s
     literals = _literals(site.column)
     pairs: list[tuple[float, str, tuple[Link, ...], str]] = []
     for number, source in enumerate(sources):
-        for path in paths(catalog, source.table or "", multiplying=may_multiply):
+        for path in _reached(catalog, source.table or "", name, multiplying=may_multiply):
             last = path[-1].other
             table = catalog.table(last)
             if table is None or last.lower() in present or any(step.other.lower() in present for step in path):
@@ -111,8 +117,12 @@ def _ways(site: Site, same: list[Site], catalog: Catalog) -> list[tuple[float, s
                 continue
             if qualifier and not qualified and not hinted & set(words(last)):
                 continue  # an alias that was never declared is for the rule about such aliases
-            doubt = 0.6 + 0.5 * (len(path) - 1) + further + sum(step.doubt for step in path) + 0.02 * number
-            doubt += 0.4 * sum(step.multiplies for step in path)
+            doubt = 0.6 + further + sum(step.doubt for step in path) + 0.02 * number
+            if len(path) > NEAR_MAX:
+                # The only declared ways to those that have a column of the very name.
+                doubt += FAR_DOUBT + FAR_STEP_DOUBT * (len(path) - NEAR_MAX)
+            else:
+                doubt += 0.5 * (len(path) - 1) + 0.4 * sum(step.multiplies for step in path)
             doubt += misfit(table, column, literals)
             doubt -= 0.1 if {column.lower() for column in path[0].columns} & _grouped(select) else 0.0
             doubt += 0.25 if qualified and source not in qualified else 0.0
@@ -120,6 +130,15 @@ def _ways(site: Site, same: list[Site], catalog: Catalog) -> list[tuple[float, s
             doubt -= 0.05 * (sum(table.column(item) is not None for item in others) - 1)
             pairs.append((max(doubt, 0.1), source.alias, path, column))
     return pairs
+
+
+def _reached(catalog: Catalog, start: str, column: str, *, multiplying: bool) -> Iterator[tuple[Link, ...]]:
+    """Give the joins of one and two steps that lead from a table, and the longer ones to those that have the column."""
+    yield from paths(catalog, start, multiplying=multiplying)
+    for owner in owners_of(catalog, column)[:OWNERS_MAX]:
+        for path in routes(catalog, start, owner.name)[:TRIED_MAX]:
+            if len(path) > NEAR_MAX and (multiplying or not any(step.multiplies for step in path)):
+                yield path
 
 
 def _given(name: str, table: Table, sources: list[Source], catalog: Catalog) -> tuple[str, float] | None:

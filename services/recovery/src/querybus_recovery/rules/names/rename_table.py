@@ -1,6 +1,7 @@
 """A table that the catalog does not know takes the name of the one table that is nearly spelt so.
 
-Case, separators, plural and typing differences only; an assumption, as every rename is.
+Case, separators, plural and typing differences; where none is near, the one table that is called by another word for it.
+An assumption, as every rename is.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ from querybus.core.catalog import Catalog
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft, RuleName
 from querybus.sql.edit import identifier, read, write
-from querybus.text.similarity import closest
+from querybus.text.similarity import closest, words
+from querybus.text.synonyms import link_words
 from querybus_recovery.rules.candidate import Candidate
 
 CLEAR_DOUBT: Final = 0.2
 TWICE_DOUBT: Final = 0.9
+OTHER_WORD_DOUBT: Final = 0.4
 
 
 def rename_table(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candidate, ...]:
@@ -34,7 +37,11 @@ def rename_table(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Cand
         name = table.name
         if not name or name.lower() in own or catalog.table(name) is not None:
             continue
-        known = closest(name, [table.name for table in catalog.tables])
+        names = [table.name for table in catalog.tables]
+        known = closest(name, names)
+        if known is None:
+            known = _other_word(name, names)
+            doubt = max(doubt, OTHER_WORD_DOUBT)
         if known is None:
             continue
         beside = table.find_ancestor(exp.Select)
@@ -61,3 +68,17 @@ def rename_table(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Cand
             doubt=doubt,
         ),
     )
+
+
+def _other_word(name: str, known: list[str]) -> str | None:
+    """Return the one name whose words are the written ones or other words for them; None for none or several."""
+    written = words(name)
+    spoken = [{word, *link_words().get(word, ())} for word in written]
+    fitting = [
+        other
+        for other in known
+        if (others := words(other))
+        and len(others) == len(written)
+        and all(word in meant for word, meant in zip(others, spoken, strict=True))
+    ]
+    return fitting[0] if len(fitting) == 1 else None

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlglot import exp
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
 from querybus.core.policy import ConnectionPolicy
-from querybus_executor.results.missing_value import MissingValue, instead, missing_value, near
+from querybus.sql.conditions.missing_value import MissingValue, as_held, instead, missing_value, near
 
 CITIES = ("Beijing", "New York", "Saint-Denis", "Oslo", "Dogs", "Copenhagen")
 
@@ -98,3 +101,55 @@ def test_the_question_is_asked_with_the_value_in_the_place_of_the_text() -> None
     missing = MissingValue("oslo", "customers", "city", ("Oslo",))
     assert instead("Who lives in OSLO?", missing, "Oslo") == "Who lives in Oslo?"
     assert instead("Who lives there?", missing, "Oslo") == "Who lives there? (Oslo)"
+
+
+def held(
+    sql: str, *values: str, complete: bool = True, policy: ConnectionPolicy | None = None, personal: bool = False
+) -> str:
+    city = Column(
+        name="city", type="TEXT", kind=ColumnKind.TEXT, values=values, values_complete=complete, personal=personal
+    )
+    tables = (Table(name="customers", columns=(city,)),)
+    catalog = Catalog(connection="shop", dialect=Dialect.SQLITE, tables=tables)
+    return as_held(sql, Dialect.SQLITE, catalog, policy or ConnectionPolicy()).sql
+
+
+BERN = "SELECT 1 FROM customers WHERE city = 'bern'"
+
+
+@pytest.mark.parametrize(
+    ("written", "values"),
+    [
+        (BERN, ("bern", "Bern")),
+        (BERN, ("Bern", "BERN")),
+        (BERN, ("Bern ", "Rome")),
+        (BERN, ("Berne", "Rome")),
+        ("SELECT 1 FROM customers WHERE city LIKE 'bern'", ("Bern",)),
+        ("SELECT 'bern' FROM customers", ("Bern",)),
+        ("SELECT city FROM customers WHERE nowhere = 'bern'", ("Bern",)),
+        ("SELECT broken FROM (", ("Bern",)),
+    ],
+)
+def test_a_text_is_left_as_it_is_where_it_is_not_certain_what_it_stands_for(
+    written: str, values: tuple[str, ...]
+) -> None:
+    assert held(written, *values) == written
+
+
+def test_a_text_is_compared_only_with_values_that_are_all_known_and_hidden_from_nobody() -> None:
+    assert held(BERN, "Bern").endswith("city = 'Bern'")
+    assert held(BERN, "Bern", complete=False) == BERN
+    assert held(BERN, "Bern", personal=True) == BERN
+    for policy in (
+        ConnectionPolicy(row_filters={"customers": "city <> 'Bern'"}),
+        ConnectionPolicy(columns_denied={"customers": ("city",)}),
+        ConnectionPolicy(columns_masked={"customers": ("city",)}),
+    ):
+        assert held(BERN, "Bern", policy=policy) == BERN
+
+
+@given(st.text(max_size=12), st.lists(st.text(min_size=1, max_size=8), max_size=6, unique=True))
+def test_what_a_column_holds_is_never_changed(text: str, values: list[str]) -> None:
+    sql = f"SELECT 1 FROM customers WHERE city = {exp.Literal.string(text).sql('sqlite')}"
+    changed = held(sql, *values)
+    assert changed == sql or text not in values
