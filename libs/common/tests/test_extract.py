@@ -73,6 +73,14 @@ FOUND = {
         "SELECT a FROM t WHERE a = '<b>'",
         "SELECT a FROM t WHERE a = '<b>'",
     ),
+    "a part of it that is spoken of": (
+        "SELECT a FROM t WHERE b IN (SELECT b FROM u)\n\nThe inner query finds the rows:\n\nSELECT b FROM u",
+        "SELECT a FROM t WHERE b IN (SELECT b FROM u)",
+    ),
+    "texts that hold signs of templates": (
+        "SELECT a FROM t WHERE b LIKE '%s' AND c = 'is it?' AND d = ':x' AND e = '{a} and {b}'",
+        "SELECT a FROM t WHERE b LIKE '%s' AND c = 'is it?' AND d = ':x' AND e = '{a} and {b}'",
+    ),
     "what must never run, for the guard to refuse": ("DROP TABLE customers;", "DROP TABLE customers"),
     "the same in a fence": ("```sql\nDELETE FROM orders\n```", "DELETE FROM orders"),
     "the same in prose": ("Here it is:\nUPDATE t SET a = 1;", "UPDATE t SET a = 1"),
@@ -100,6 +108,33 @@ NOT_FOUND = {
     ),
     "a value left open": ("SELECT a FROM t WHERE id = [insert id]", FailureCode.AMBIGUOUS_QUESTION),
     "a value left open in angles": ("SELECT a FROM t WHERE id = <customer_id>", FailureCode.AMBIGUOUS_QUESTION),
+    **{
+        f"a value left open as {left}": (f"SELECT a FROM t WHERE id = {left}", FailureCode.AMBIGUOUS_QUESTION)
+        for left in (
+            "?",
+            ":id",
+            "@id",
+            "$1",
+            "%s",
+            "{id}",
+            "{{ id }}",
+            "${id}",
+            "'{name}'",
+            "'[insert name]'",
+            "YOUR_ID",
+            "ID_HERE",
+        )
+    },
+    "a value left open in a list": ("SELECT a FROM t WHERE id IN (?, ?)", FailureCode.AMBIGUOUS_QUESTION),
+    "a word of SQL alone": ("SELECT", FailureCode.UNKNOWN_GENERATION_FAILURE),
+    "two statements with prose between": (
+        "Here are two:\n\nSELECT a FROM t\n\nand\n\nSELECT b FROM u",
+        FailureCode.MULTI_STATEMENT,
+    ),
+    "another statement behind prose": (
+        "SELECT a FROM t\n\nOr this one, which is faster:\n\nSELECT b FROM u",
+        FailureCode.MULTI_STATEMENT,
+    ),
     "missing data": ("There is no table with salaries in this schema.", FailureCode.MISSING_DATABASE_INFO),
     "missing data in JSON": (
         '{"sql": null, "explanation": "The schema does not contain salaries."}',

@@ -25,8 +25,10 @@ from querybus_recovery.recover import (
     RETRY_MS_MIN,
     clean_error,
     conclude_failed,
+    decide,
     recover,
 )
+from querybus_recovery.rules.candidate import Candidate, Repair
 
 NOW = 1_000_000
 GUIDANCE = load_guidance()
@@ -354,6 +356,21 @@ async def test_a_model_that_gave_no_further_draft_is_not_asked_again_when_the_re
         path=(step(StageName.GENERATOR, last_of_generator), step(StageName.RECOVERY, EventName.DRAFTED)),
     )
     assert isinstance((await recovered(event)).body, follows)
+
+
+@pytest.mark.parametrize(("doubt", "outcome"), [(3.0, Outcome.CLARIFICATION), (2.0, None)])
+def test_a_repair_that_is_hardly_ever_right_is_asked_about_and_not_run(doubt: float, outcome: Outcome | None) -> None:
+    event = failure_event(FailureCode.COLUMN_NOT_FOUND, sql=TYPO["sql"], origin=Origin.BUILTIN)
+    step_ = Candidate(RuleName.RENAME_COLUMN, "SELECT city FROM customers", keeps_meaning=False, doubt=doubt)
+    after = decide(
+        event,
+        Failure.of(FailureCode.COLUMN_NOT_FOUND),
+        (Repair(step_.sql, (step_,)),),
+        GUIDANCE["en"],
+        draft=event.body.draft,
+        remaining_ms=60_000,
+    )
+    assert (after.body.outcome if isinstance(after.body, Concluded) else None) is outcome
 
 
 async def test_a_repeated_draft_that_no_rule_repairs_ends_with_why_it_failed() -> None:

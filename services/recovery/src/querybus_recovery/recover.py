@@ -44,6 +44,8 @@ from querybus_recovery.rules.pipeline import SECONDS_MAX, repairs
 
 REPAIRS_PER_FAILURE_MAX: Final = 3
 REPAIRS_PER_QUERY_MAX: Final = 6
+CONFIDENCE_MIN: Final = 1 / 7
+"""A repair that is wrong more often than six times in seven is not run: the person is asked."""
 REPAIR_MS_MIN: Final = 100
 RETRY_MS_MIN: Final = 1_000
 ERROR_LENGTH_MAX: Final = 600
@@ -126,17 +128,18 @@ def decide(
 
     A person's own statement is never changed: what would pass is reported. Under `model_first` a model gets a retry
     rather than a repair that assumes something; such repairs travel as hints. Where no new draft can come, an assumed
-    repair is better than nothing. `draft` is what the repairs were found for, `cause` what a person is to learn of an
+    repair is better than nothing, unless it is hardly ever right: then the person is asked. `draft` is what the repairs were found for, `cause` what a person is to learn of an
     end: why the last draft failed, and not that it came again.
     """
     policy = policy_of(envelope)
     author = author_of(envelope)
+    likely = tuple(item for item in found if _is_likely(item))
     if author is Origin.USER:
         hints = "\n".join(texts.suggestion(attempt.sql) for attempt in found)
         return conclude(envelope, _detailed(failure, f"{failure.detail}\n{hints}".strip()))
     allowed = [
         item
-        for item in found
+        for item in likely
         if item.keeps_meaning or author is not Origin.MODEL or policy is not RepairPolicy.MODEL_FIRST
     ]
     if allowed and envelope.body.draft is not None and draft is not None and _may_repair(envelope):
@@ -149,9 +152,11 @@ def decide(
         or _is_exhausted(envelope)
     )
     if author is not Origin.MODEL or not TRAITS[failure.code].to_model or is_repeated or is_over:
-        if found and draft is not None and _may_repair(envelope):
+        if likely and draft is not None and _may_repair(envelope):
             # No new draft will come: a repair that says what it assumes is better than nothing.
-            return _repaired(envelope, draft, found[0], texts)
+            return _repaired(envelope, draft, likely[0], texts)
+        if found and not likely:
+            return _ask_first(envelope, failure)
         if author is Origin.MODEL and TRAITS[failure.code].to_model and is_repeated:
             return conclude(envelope, _detailed(failure, texts.same_sql(failure.detail)))
         return conclude(envelope, cause or failure)
@@ -331,6 +336,11 @@ def _repaired(envelope: Envelope[Failed], draft: Draft, repair: Repair, texts: G
             notes=(*body.notes, *(texts.note(step) for step in repair.steps)),
         ),
     )
+
+
+def _is_likely(repair: Repair) -> bool:
+    sure = confidence(repair)
+    return sure is None or sure >= CONFIDENCE_MIN
 
 
 def _ask_first(envelope: Envelope[Failed], failure: Failure) -> Envelope[Concluded]:

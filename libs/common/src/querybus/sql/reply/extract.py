@@ -19,6 +19,7 @@ from sqlglot.errors import SqlglotError
 from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure, FailureCode
 from querybus.sql.parse import GRAMMARS, SQL_BYTES_MAX, Statement, parse
+from querybus.sql.reply.placeholders import open_value
 from querybus.sql.reply.typography import plain, unescaped
 
 REPLY_LENGTH_MAX: Final = 60_000
@@ -60,12 +61,6 @@ _CONTINUES = re.compile(
     r"|RIGHT|FULL|CROSS|NATURAL|ON|USING|AND|OR|WINDOW|QUALIFY|WHEN|ELSE|END|AS)\b)",
     re.IGNORECASE,
 )
-# A template instead of a statement: nobody can know the value that the model leaves to others.
-_PLACEHOLDER = re.compile(
-    r"(?:[=<>]|\bLIKE)\s*\(?\s*'?(\[(?:insert|your|enter|specify|provide)\b[^\]\n]{0,80}\]|<[a-z_][a-z_ ]{0,60}>)",
-    re.IGNORECASE,
-)
-_OTHER_LITERALS = re.compile(r"'(?!\[)(?:[^']|'')*'")
 _HEADED_QUERY = re.compile(r"^[ \t]*#{1,6}[^\n]*\n\s*(?=\(*\s*(SELECT|WITH)\b)", re.IGNORECASE | re.MULTILINE)
 _BROKEN_START = re.compile(r"\(*\s*(SELECT\s[\s\S]*\sFROM\s|WITH\s[\s\S]*\sAS\s*\()", re.IGNORECASE)
 _HEADING = re.compile(
@@ -73,6 +68,8 @@ _HEADING = re.compile(
     re.IGNORECASE,
 )
 _FULL_WIDTH_START = re.compile("ＳＥＬＥＣＴ|ＷＩＴＨ|ｓｅｌｅｃｔ|ｗｉｔｈ|Ｓｅｌｅｃｔ|Ｗｉｔｈ")
+_WORD_ALONE = re.compile(r"[\s(]*\w+[\s)]*")
+_LINKING_LINE = re.compile(r"\s*(and|or|then)\b[^\n=<>()]*\n\s*(SELECT|WITH)\b", re.IGNORECASE)
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 # "Select the customers from the list" parses as SQL: an article is a column, the list a table.
 _PROSE_WORD = re.compile(r"\b(the|this|that|these|those|your|our|my|an|each|every|which|please)\b", re.IGNORECASE)
@@ -91,9 +88,8 @@ def extract(reply: str, dialect: Dialect, *, is_cut: bool = False) -> str | Fail
     result = _extracted(reply, dialect, is_cut=is_cut)
     if isinstance(result, str):
         result = _tidied(result, dialect)
-    if isinstance(result, str) and (left_open := _PLACEHOLDER.search(_OTHER_LITERALS.sub("''", result))) is not None:
-        detail = f"the statement leaves a value open: {left_open[1]}"
-        return Failure.of(FailureCode.AMBIGUOUS_QUESTION, detail)
+    if isinstance(result, str) and (left_open := open_value(result)) is not None:
+        return Failure.of(FailureCode.AMBIGUOUS_QUESTION, f"the statement leaves a value open: {left_open}")
     return result
 
 
@@ -308,7 +304,7 @@ def _one_statement(text: str, dialect: Dialect) -> str | Failure:
     """Return the first complete statement of a text that is meant to be SQL; more than one is a Failure."""
     text = unescaped(text)
     pieces = _split(text, dialect)
-    if not pieces:
+    if not pieces or _WORD_ALONE.fullmatch(pieces[0]):
         return Failure.of(FailureCode.UNKNOWN_GENERATION_FAILURE, "an empty statement")
     further = [piece for piece in pieces[1:] if _is_statement(piece, dialect)]
     if further:
@@ -407,12 +403,10 @@ def _trimmed(text: str, dialect: Dialect) -> str | Failure | None:
     ends = [result.start() for result in _BLANK_LINE.finditer(whole)][:12]
     for number, end in enumerate(ends):
         if not _goes_on(whole, end, dialect) and _is_statement(whole[:end], dialect):
-            further = [
-                after for start in ends[number:] if _CHANGING_START.match(after := whole[start:].lstrip()) is not None
-            ]
-            if further:
+            first = whole[:end].strip()
+            if any(_is_further(whole[start:].lstrip(), first, dialect) for start in ends[number:]):
                 return Failure.of(FailureCode.MULTI_STATEMENT, "several statements in one reply")
-            return whole[:end].strip()
+            return first
     if _is_statement(whole, dialect):
         return whole.strip()
     lines = whole.split("\n")
@@ -422,9 +416,19 @@ def _trimmed(text: str, dialect: Dialect) -> str | Failure | None:
     return None
 
 
+def _is_further(text: str, first: str, dialect: Dialect) -> bool:
+    """Return whether a paragraph is a statement of its own, and not a part of the first that is spoken of."""
+    if _CHANGING_START.match(text) is not None:
+        return True
+    paragraph = _BLANK_LINE.split(text, maxsplit=1)[0]
+    is_query = _QUERY_START.match(paragraph) is not None and not _reads_as_prose(paragraph)
+    return is_query and "".join(paragraph.split()) not in "".join(first.split()) and _is_statement(paragraph, dialect)
+
+
 def _goes_on(whole: str, end: int, dialect: Dialect) -> bool:
     """Return whether a statement goes on behind a blank line: with a word of SQL, or with what it reads on as a whole."""
-    if _CONTINUES.match(whole, end):
+    # "And" or "or this one:" between two statements is prose.
+    if _CONTINUES.match(whole, end) and _LINKING_LINE.match(whole, end) is None:
         return True
     return (
         not _is_prose(whole[end:])
