@@ -78,10 +78,15 @@ class Part:
     kinds: dict[str, list[int]] = field(default_factory=lambda: defaultdict(lambda: [0, 0, 0]))
     milliseconds: list[float] = field(default_factory=list[float])
     first_ms: list[float] = field(default_factory=list[float])
+    stated: list[tuple[float, bool]] = field(default_factory=list[tuple[float, bool]])
 
     def figures(self) -> dict[str, Any]:
         times = sorted(self.milliseconds) or [0.0]
+        is_told_apart = 0 < self.right < self.answered
+        off, area = separation(self.stated) if is_told_apart else (0.0, 0.0)
         return {
+            "stated_off": round(off, 3),
+            "stated_area": round(area, 3),
             "questions": self.questions,
             "answered": self.answered,
             "right": self.right,
@@ -296,6 +301,7 @@ def measure(
         expected, got = run(path, gold), run(path, answer.sql)
         ordered = is_ordered(gold)
         strict, right = compared(expected, got, ordered=ordered)
+        part.stated.append((answer.confidence, right))
         if right:
             part.right += 1
             kind[2] += 1
@@ -352,6 +358,7 @@ def measure_own() -> tuple[dict[str, Any], list[Failure]]:
             part.answered += 1
             expected, got = run(path, question.gold), run(path, answer.sql)
             strict, right = compared(expected, got, ordered=is_ordered(question.gold))
+            part.stated.append((answer.confidence, right))
             for count in counts:
                 count[1] += 1
                 count[2] += right
@@ -373,6 +380,22 @@ def measure_own() -> tuple[dict[str, Any], list[Failure]]:
     return figures, failures
 
 
+def asked_in_words(row: dict[str, str]) -> str:
+    """Return the part of an unseen question: Chinese, or other words than the schema's."""
+    return "chinese, unseen" if any("\u4e00" <= sign <= "\u9fff" for sign in row["question"]) else "otherwise, unseen"
+
+
+def separation(found: Sequence[tuple[float, bool]]) -> tuple[float, float]:
+    """Return the expected calibration error over ten bins of equal size, and the area under the curve."""
+    ranked = sorted(found)
+    size = max(1, math.ceil(len(ranked) / 10))
+    bins = [ranked[start : start + size] for start in range(0, len(ranked), size)]
+    error = sum(abs(sum(c for c, _ in part) - sum(r for _, r in part)) for part in bins) / len(ranked)
+    right, wrong = [c for c, r in ranked if r], [c for c, r in ranked if not r]
+    pairs = sum((a > b) + 0.5 * (a == b) for a in right for b in wrong)
+    return error, pairs / (len(right) * len(wrong))
+
+
 def show(name: str, figures: dict[str, Any]) -> None:
     print(
         f"{name:15} {figures['questions']:5} questions  {figures['answered']:5} answered  {figures['right']:5} right"
@@ -382,6 +405,10 @@ def show(name: str, figures: dict[str, Any]) -> None:
         f"{'':10} right of answered {figures['right_share_of_answered']:.1%}   answered {figures['answered_share']:.1%}"
         f"   right of all {figures['right_share_of_all']:.1%}   p50 {figures['p50_ms']} ms   p99 {figures['p99_ms']} ms"
         f"   a catalog's first {figures['first_ms']} ms"
+    )
+    print(
+        f"{'':10} stated confidence is off by {figures['stated_off']:.3f}, area under the curve {figures['stated_area']:.3f},"
+        " among what is answered, without the rows"
     )
     print(
         f"{'':10} wrong by cause: "
@@ -428,6 +455,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for name, is_held in (("otherwise", False), ("otherwise, held", True)):
                 part = [row for row in otherwise if is_held_out(row["db_id"]) == is_held]
                 failures += measure(given.data, part, "train_databases", parts, name)
+            for row in asked_otherwise(rows, "unseen.txt"):
+                # Only counted: which of them are not right is looked at by nobody.
+                measure(given.data, [row], "train_databases", parts, asked_in_words(row))
         if given.part is not None:
             rows = [row for row in rows if is_held_out(row["db_id"]) == (given.part == "held")]
         failures += measure(given.data, rows, "train_databases", parts)

@@ -23,7 +23,13 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 import querybus_translator as translator  # noqa: E402
-from benchmarks.bench_translator import TODAY, compared, is_held_out, run  # noqa: E402 - run as a script
+from benchmarks.bench_translator import (  # noqa: E402 - run as a script
+    TODAY,
+    compared,
+    is_held_out,
+    run,
+    separation,
+)
 from querybus.core.catalog import Catalog  # noqa: E402
 from querybus.text.rows.execution_match import is_ordered  # noqa: E402
 from querybus_executor.engines.sqlite.introspect import open_sqlite_catalog  # noqa: E402
@@ -242,17 +248,6 @@ def calibration(found: Sequence[Judged]) -> dict[str, float]:
     ]  # fmt: skip
     weights = fit(examples, penalty=PENALTY_OF_ROWS)
     return {"intercept" if name == "constant" else name: weight for name, weight in weights.items()}
-
-
-def separation(found: Sequence[tuple[float, bool]]) -> tuple[float, float]:
-    """Return the expected calibration error over ten bins of equal size, and the area under the curve."""
-    ranked = sorted(found)
-    size = max(1, math.ceil(len(ranked) / 10))
-    bins = [ranked[start : start + size] for start in range(0, len(ranked), size)]
-    error = sum(abs(sum(c for c, _ in part) - sum(r for _, r in part)) for part in bins) / len(ranked)
-    right, wrong = [c for c, r in ranked if r], [c for c, r in ranked if not r]
-    pairs = sum((a > b) + 0.5 * (a == b) for a in right for b in wrong)
-    return error, pairs / (len(right) * len(wrong))
 
 
 def show_bins(stated: Sequence[tuple[float, bool]]) -> None:
