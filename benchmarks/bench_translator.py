@@ -82,8 +82,8 @@ class Part:
 
     def figures(self) -> dict[str, Any]:
         times = sorted(self.milliseconds) or [0.0]
-        is_told_apart = 0 < self.right < self.answered
-        off, area = separation(self.stated) if is_told_apart else (0.0, 0.0)
+        is_separable = 0 < self.right < self.answered
+        off, area = separation(self.stated) if is_separable else (0.0, 0.0)
         return {
             "stated_off": round(off, 3),
             "stated_area": round(area, 3),

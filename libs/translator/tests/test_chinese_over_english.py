@@ -11,6 +11,8 @@ from tools.chinese_words import gathered
 from querybus.core.catalog import Catalog, Column, ColumnKind, ColumnProfile, Dialect, ForeignKey, Language, Table
 from querybus_translator import NotRead, Translated, translate
 from querybus_translator.language.chinese_words import chinese_words
+from querybus_translator.rewording.in_chinese import plain_chinese
+from querybus_translator.schema.index import index_of
 
 TODAY = date(2026, 6, 1)
 
@@ -301,3 +303,37 @@ def test_a_total_of_what_has_no_amount_is_not_that_of_another_table():
     shop = Catalog(connection="sales", dialect=Dialect.SQLITE, tables=(sales, payments))
     result = translate("销售总额", shop, today=TODAY)
     assert isinstance(result, NotRead) or "amount" not in result.sql, result
+
+
+@pytest.mark.parametrize(
+    ("asked", "plainer"),
+    [
+        ("每座灯塔各有多少位水手？", "每座灯塔有多少位水手？"),
+        ("按日期从晚到早列出婚礼。", "按日期降序列出婚礼。"),
+        ("按日期先后列出婚礼。", "按日期升序列出婚礼。"),
+        ("哪些灯塔一个水手都没有？", "哪些灯塔没有水手？"),
+        ("哪种年龄出现次数最多？", "最常见的年龄是什么？"),
+        ("高度最高的灯塔叫什么，高度是多少？", "高度最高的灯塔的名称和高度是什么？"),
+        ("水手最多的灯塔编号是多少？", "水手最多的灯塔的编号是多少？"),
+    ],
+)
+def test_what_is_said_in_more_words_is_read_in_fewer(asked: str, plainer: str) -> None:
+    assert plain_chinese(asked, index_of(catalog())) == plainer
+    assert translate(asked, catalog(), today=TODAY) == translate(plainer, catalog(), today=TODAY)
+
+
+def test_who_does_something_is_called_by_the_verb() -> None:
+    assert chinese_words(frozenset({"builder", "investor"})).keys() >= {"建造商", "建造者", "投资人"}
+
+
+def test_nothing_is_shown_of_rows_that_there_are_not() -> None:
+    assert isinstance(translate("哪些灯塔没有水手？给出名称和年龄。", catalog(), today=TODAY), NotRead)
+    assert isinstance(
+        translate("Show the names and ages of lighthouses without sailors", catalog(), today=TODAY), NotRead
+    )
+
+
+def test_a_number_of_each_is_no_number_of_all() -> None:
+    for question in ("每位水手有多少条记录？", "How many records does each sailor have?"):
+        read = translate(question, catalog(), today=TODAY)
+        assert not isinstance(read, Translated) or "GROUP BY" in read.sql

@@ -215,7 +215,27 @@ def drops_each(whole: Whole) -> bool:
     one = bool(figures) and None not in figures and figures.isdisjoint({Aggregate.RATE, Aggregate.SHARE})
     parted = [sketch.table(sketch.after(place)) for place, node in enumerate(sketch.nodes) if node.op is Op.EACH]
     homes = {target.home for target in form.targets}
-    return one and not form.group and any(table is not None and table not in homes for table in parted)
+    # There is one row of each of what is counted: "records of each pilot" are no number of all records.
+    rows = {target.home for target in form.targets if target.aggregate is Aggregate.COUNT and target.column is None}
+    return (
+        one and not form.group and any(table is not None and (table not in homes or table in rows) for table in parted)
+    )
+
+
+def lacks_what_it_shows(whole: Whole) -> bool:
+    """Return whether rows of a table are shown of those that have no such row: "ships without a captain" have no rank."""
+    read = set(tables_of(whole.form))
+    return any(
+        isinstance(condition, Membership)
+        and condition.negated
+        and all(isinstance(part, Comparison) and part.operator is Operator.NOT_NULL for part in condition.form.where)
+        and not condition.form.having
+        and (
+            set(tables_of(condition.form)) <= read - {condition.left.table}
+            or (condition.form.targets[0].column == condition.left and len(tables_of(condition.form)) == 1)
+        )
+        for condition in whole.form.where
+    )
 
 
 def is_mutual(whole: Whole) -> bool:

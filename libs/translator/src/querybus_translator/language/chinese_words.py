@@ -38,8 +38,11 @@ def chinese_words(english: frozenset[str], *, partly: bool = False) -> Mapping[s
     frozenset({'singer'})
     >>> chinese_words(frozenset({"blood", "type"}))["血型"]
     frozenset({'blood type'})
+    >>> chinese_words(frozenset({"builder"}))["建造商"]
+    frozenset({'builder'})
     """
     words = lexicon()
+    agents = _agents(english)
     result: dict[str, set[str]] = defaultdict(set)
     path = resources.files("querybus_translator").joinpath("words", "chinese.txt")
     for line in path.read_text(encoding="utf-8").splitlines():
@@ -49,6 +52,10 @@ def chinese_words(english: frozenset[str], *, partly: bool = False) -> Mapping[s
         if all(known) or (partly and second and any(known)):
             for chinese in called.split():
                 result[chinese].add(f"{first} {second}".rstrip())
+        if not second and first in agents:
+            for chinese in called.split():
+                for agent in _AGENTS if len(chinese) > 1 else "":
+                    result[chinese + agent].add(agents[first])
     for name, chinese in bilingual()["chinese"].items():
         # What a name is called in a header is what people ask for.
         is_name = len(chinese) > 1 and chinese not in words.verbs
@@ -62,3 +69,20 @@ def chinese_words(english: frozenset[str], *, partly: bool = False) -> Mapping[s
     return {
         chinese: frozenset(meant) for chinese, meant in result.items() if not any(chinese in list_ for list_ in taken)
     }
+
+
+_AGENTS: Final = "者人商员师手家"
+
+
+def _agents(english: frozenset[str]) -> Mapping[str, str]:
+    """Return by verb who does it, of the words that are so formed: a builder by "build", a writer by "write"."""
+    result: dict[str, str] = {}
+    for word in english:
+        if word.endswith(("er", "or")) and len(word) > _AGENT_LENGTH_MIN:
+            for verb in (word[:-2], word[:-1], word[:-3] if word[-3] == word[-4] else ""):
+                if verb:
+                    result.setdefault(verb, word)
+    return result
+
+
+_AGENT_LENGTH_MIN: Final = 5

@@ -10,6 +10,7 @@ from typing import Final
 
 from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op, lexicon
+from querybus_translator.language.names import name_words
 from querybus_translator.language.stems import base_form
 from querybus_translator.readers.deeds import is_deed, is_denied_deed, take_deed
 from querybus_translator.readers.figures.amounts import (
@@ -92,9 +93,7 @@ def read_targets(sketch: Sketch) -> None:
     _on_average(sketch)
     swallowed_totals(sketch)
     count_rows_of_one(sketch)
-    for place in sketch.free_places(Op.DETAILS):
-        sketch.take(place)
-        sketch.everything = sketch.nearest_table(place)
+    _details(sketch)
     if any(sketch.op(place) is Op.DISTINCT for place in range(len(sketch.nodes)) if not sketch.taken[place]):
         for place in sketch.free_places(Op.DISTINCT):
             sketch.take(place)
@@ -114,6 +113,24 @@ def read_targets(sketch: Sketch) -> None:
     for place, measure in sorted(sketch.targets, key=lambda item: item[0]):
         seen.setdefault(measure, place)
     sketch.targets = [(place, measure) for measure, place in seen.items()]
+
+
+def _details(sketch: Sketch) -> None:
+    for place in sketch.free_places(Op.DETAILS):
+        sketch.take(place)
+        table = sketch.nearest_table(place)
+        column = None if table is None or not sketch.chinese else _column_of_details(sketch, table)
+        if column is None:
+            sketch.everything = table
+        else:
+            sketch.targets.append((place, Measure(column)))
+
+
+def _column_of_details(sketch: Sketch, table: int) -> ColumnRef | None:
+    """详细信息 of products is their column of details, where they have one."""
+    columns = sketch.index.table(table).columns
+    called = [place for place, column in enumerate(columns) if name_words(column.name)[-1:] == ("detail",)]
+    return ColumnRef(table, called[0]) if len(called) == 1 else None
 
 
 def _on_average(sketch: Sketch) -> None:
