@@ -73,6 +73,20 @@ def test_an_amount_that_is_asked_for_and_not_found_is_asked_back() -> None:
     assert isinstance(translate("How much did each guest book?", INN, language="en", today=TODAY), NotRead)
 
 
+def test_the_best_reading_is_offered_with_what_it_leaves_out_and_given_once_it_is_accepted() -> None:
+    question = "How many bookings are there that nobody wanted?"
+    read = translate(question, INN, language="en", today=TODAY)
+    assert isinstance(read, NotRead)
+    assert read.best.startswith("Number of bookings")
+    assert not read.likely
+    accepted = translate(question, INN, language="en", today=TODAY, accepted=True)
+    assert isinstance(accepted, Translated)
+    assert accepted.left_out == ("nobody", "wanted")
+    whole = translate("How many bookings are there?", INN, language="en", today=TODAY, accepted=True)
+    assert isinstance(whole, Translated)
+    assert whole.left_out == ()
+
+
 def test_a_reading_of_every_word_is_offered_in_words_and_answered_once_it_is_accepted() -> None:
     question = "How much did bookings cost per night"
     read = translate(question, INN, language="en", today=TODAY)

@@ -103,6 +103,17 @@ class TestWithoutAModel:
         assert len(body.clarification.options) >= 2
         assert all(option.question for option in body.clarification.options)
 
+    async def test_its_best_reading_is_the_first_option_and_says_what_it_leaves_out(self):
+        question = "How many orders were there that nobody wanted?"
+        body = concluded(await run(asked(question)))
+        assert body.clarification is not None
+        first = body.clarification.options[0]
+        assert (first.text, first.question) == ("Number of orders, without “nobody, wanted”", question)
+        clarifies = Clarifies(query_id="q-before", option_id=first.id, action=first.action)
+        chosen = drafted(await run(asked(first.question, body=Asked(clarifies=clarifies))))
+        assert "count" in chosen.draft.sql.lower()
+        assert "nobody, wanted" in chosen.analysis.assumptions[0]
+
     @pytest.mark.parametrize(
         "question", ["Combien de clients y a-t-il ?", "顧客は何人いますか", "고객이 몇 명입니까?", "Сколько клиентов?"]
     )

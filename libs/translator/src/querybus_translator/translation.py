@@ -35,6 +35,8 @@ from querybus_translator.writing.form import Form, describe
 CONFIDENCE_MIN: Final = 0.72
 LIKELY_MIN: Final = 0.25
 """From there on a reading of every word is offered, in words, where it is not sure enough to be answered with."""
+OFFERED_MIN: Final = 0.05
+"""From there on the best reading is offered although it leaves words out."""
 QUESTION_LENGTH_MAX: Final = 2_000
 DEFINITION_LENGTH_MAX: Final = 120
 EARLIER_MAX: Final = 8
@@ -49,6 +51,8 @@ class Translated:
     confidence: float
     links: tuple[Link, ...]
     notes: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
+    """Words that the reading leaves out; only where its asker has seen that and wanted it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +60,8 @@ class NotRead:
     """Why there is no SQL: `about` are the person's own words; each option is a question that can be asked as is.
 
     `read_as` is the one of them that the question was understood as, but for the words that are not known. `likely` says
-    the best reading in words, where every word was read and only its sureness is missing.
+    the best reading in words, where every word was read and only its sureness is missing; `best` says it where it leaves
+    out `about` or what was said that way.
     """
 
     trigger: Trigger
@@ -64,6 +69,7 @@ class NotRead:
     options: tuple[str, ...]
     read_as: str = ""
     likely: str = ""
+    best: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +93,9 @@ def translate(
     """
     index = index_of(catalog)
     read = read_question(question, index, today)
-    likely = _likely(read) if accepted and read.command is None else None
-    if likely is not None:
-        return _translated(replace(read, readings=(likely,)), index)
+    offered = _likely(read) or _best(read) if accepted and read.command is None else None
+    if offered is not None:
+        return _translated(replace(read, readings=(offered,)), index)
     return answer_from(read, index, language or detect_language(question))
 
 
@@ -188,6 +194,7 @@ def _translated(read: QuestionRead, index: CatalogIndex) -> Translated:
         confidence=calibrated(best.confidence),
         links=_links(read.nodes, best.sketch.assignment, index),
         notes=(*read.notes, *best.sketch.notes),
+        left_out=() if is_sure(best) else best.judgement.unread,
     )
 
 
@@ -234,6 +241,11 @@ def _likely(read: QuestionRead) -> Reading | None:
     return next((reading for reading in read.readings if is_likely(reading)), None)
 
 
+def _best(read: QuestionRead) -> Reading | None:
+    """Return the best reading where it may be offered at all, whatever it leaves out."""
+    return next((reading for reading in read.readings[:1] if reading.confidence >= OFFERED_MIN), None)
+
+
 def _choice(read: QuestionRead, index: CatalogIndex, language: Language) -> NotRead | None:
     """Ask which of several meanings is meant, where nothing else is open."""
     if not read.readings or read.readings[0].judgement.unread:
@@ -273,7 +285,11 @@ def _not_read(read: QuestionRead, index: CatalogIndex, language: Language, best:
     others = (option for option in suggest(index, tuple(tables), language) if again(option) is not None)
     options = tuple(dict.fromkeys((*near, *others)))[:OPTIONS_MAX]
     said = "" if likely is None else sentence(likely.form, index, language)
-    return NotRead(trigger, about, options, read_as if read_as in options else "", said)
+    read_as = read_as if read_as in options else ""
+    offered = None if likely is not None or read_as else _best(read)
+    return NotRead(
+        trigger, about, options, read_as, said, "" if offered is None else sentence(offered.form, index, language)
+    )
 
 
 def _links(nodes: tuple[Node, ...], assignment: Assignment, index: CatalogIndex) -> tuple[Link, ...]:

@@ -417,6 +417,9 @@ async def _builtin(
         )
     if isinstance(reading, NotRead):
         return instead_of or not_read(subject, reading)
+    if reading.left_out:
+        words = _LISTED[envelope.language].join(reading.left_out)
+        assumed = (fill(subject.texts.note_left_out, {"word": words, "question": reading.reading}),)
     if _is_known(reading.sql, catalog, envelope.attempts):
         return instead_of or Failure.of(FailureCode.SAME_SQL, "the translator reads the question as it did before")
     notes = (*reading.notes, *([subject.texts.note_fallback] if instead_of else ()))
@@ -434,6 +437,7 @@ def _was_asked_about(reading: NotRead, turns: tuple[Turn, ...]) -> bool:
     return bool(reading.about and reading.read_as) and asked.issuperset(_PARTING.split(reading.about.casefold()))
 
 
+_LISTED: Final[Mapping[Language, str]] = {"en": ", ", "zh": "、"}
 _PARTING: Final = re.compile(r"[,，、]\s*")
 
 

@@ -166,17 +166,21 @@ def concluded_reply(subject: Subject, reply: str, analysis: Analysis) -> Envelop
 
 
 def not_read(subject: Subject, reading: NotRead) -> Envelope[Concluded]:
-    """Ask back about a question; the best reading of all its words is the first option, to be taken by asking it again."""
-    if reading.likely and not reading.about:
-        question = subject.envelope.question
-        likely = Option(id="1", text=reading.likely, question=question, action=OptionAction.CHOOSE_SOURCE)
-        others = tuple(
-            Option(id=str(number), text=text, question=text, action=OptionAction.CHOOSE_SOURCE)
-            for number, text in enumerate(reading.options[: OPTIONS_MAX - 1], 2)
-        )
-        reply = fill(subject.texts.likely, {"reading": reading.likely.rstrip(".。")})
-        return clarification(subject, reading.trigger, "", (), reply=reply, options=(likely, *others))
-    return clarification(subject, reading.trigger, reading.about, reading.options, read_as=reading.read_as)
+    """Ask back about a question; its best reading is the first option, to be taken by asking it again."""
+    said = reading.best or ("" if reading.about else reading.likely)
+    if not said:
+        return clarification(subject, reading.trigger, reading.about, reading.options, read_as=reading.read_as)
+    plain, about = said.rstrip(".。"), reading.about if reading.best else ""
+    text = fill(subject.texts.without, {"reading": plain, "words": about}) if about else said
+    others = (Option(id="", text=item, question=item, action=OptionAction.CHOOSE_SOURCE) for item in reading.options)
+    first = Option(id="", text=text, question=subject.envelope.question, action=OptionAction.CHOOSE_SOURCE)
+    options = tuple(
+        option.model_copy(update={"id": str(number)})
+        for number, option in enumerate((first, *others), 1)
+        if number <= OPTIONS_MAX
+    )
+    reply = None if about else fill(subject.texts.likely, {"reading": plain})
+    return clarification(subject, reading.trigger, about, (), reply=reply, options=options)
 
 
 def other_language(subject: Subject) -> Envelope[Concluded]:

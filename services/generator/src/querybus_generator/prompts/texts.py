@@ -47,6 +47,7 @@ class Texts:
     note_defined: str
     note_settled: str
     likely: str
+    without: str
     note_left_out: str
     note_held: str
     which_connection: str
@@ -110,6 +111,7 @@ def _load(language: Language, override: Path | None) -> Texts:
         "note_defined",
         "note_settled",
         "likely",
+        "without",
         "note_left_out",
         "note_held",
         "which_connection",
@@ -129,6 +131,7 @@ def _check(texts: Texts) -> None:
     fill(texts.example, {"subject": "x"})
     fill(texts.note_defined, {"word": "x", "meaning": "x"})
     fill(texts.likely, {"reading": "x"})
+    fill(texts.without, {"reading": "x", "words": "x"})
     fill(texts.note_settled, {"word": "x", "question": "x"})
     fill(texts.note_left_out, {"word": "x", "question": "x"})
     fill(texts.note_held, {"written": "x", "held": "x"})
