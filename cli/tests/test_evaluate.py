@@ -151,6 +151,7 @@ def test_what_is_broken_fixed_and_crashed_on_the_way_is_found() -> None:
     assert set(json.loads(planted.output).values()) == {""}
 
 
+@pytest.mark.process
 async def test_where_nothing_is_spoilt_the_self_test_finds_nothing_broken() -> None:
     missed = await self_test(Stages())
     assert {name for name, what in missed.items() if what} == {"broken", "crashed"}

@@ -13,6 +13,8 @@ from querybus_cli.evaluation.asking import Judged
 from querybus_cli.evaluation.evaluate import REPLAY, evaluate
 from querybus_cli.evaluation.items import Item
 
+pytestmark = pytest.mark.process
+
 SCRIPT = """
 CREATE TABLE countries (id INTEGER PRIMARY KEY, country TEXT);
 CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT, city TEXT, country_id INTEGER REFERENCES countries (id));

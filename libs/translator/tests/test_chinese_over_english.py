@@ -315,6 +315,7 @@ def test_a_total_of_what_has_no_amount_is_not_that_of_another_table():
         ("哪种年龄出现次数最多？", "最常见的年龄是什么？"),
         ("高度最高的灯塔叫什么，高度是多少？", "高度最高的灯塔的名称和高度是什么？"),
         ("水手最多的灯塔编号是多少？", "水手最多的灯塔的编号是多少？"),
+        ("哪些灯塔有不止两位水手？", "哪些灯塔有超过两位水手？"),
     ],
 )
 def test_what_is_said_in_more_words_is_read_in_fewer(asked: str, plainer: str) -> None:
@@ -337,3 +338,12 @@ def test_a_number_of_each_is_no_number_of_all() -> None:
     for question in ("每位水手有多少条记录？", "How many records does each sailor have?"):
         read = translate(question, catalog(), today=TODAY)
         assert not isinstance(read, Translated) or "GROUP BY" in read.sql
+
+
+def test_rows_are_listed_by_several_columns() -> None:
+    for question in ("按年龄和名称列出水手。", "列出水手，按年龄、名称排序。"):
+        assert sql(question).endswith('ORDER BY "age" ASC, "name" ASC'), question
+
+
+def test_kinds_of_a_figure_are_counted_and_not_added() -> None:
+    assert sql("水手一共有多少种年龄？") == 'SELECT COUNT(DISTINCT "age") FROM "sailor"'

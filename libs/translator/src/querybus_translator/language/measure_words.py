@@ -26,7 +26,9 @@ def measured(pieces: Sequence[str]) -> list[tuple[str, str]]:
             result.append(("一", "一"))
             continue
         if before in words.measured and piece in words.measure_words:
-            result[-1] = (before + piece, words.measured[before])
+            # 有多少种 asks for kinds, whatever 有多少个 asks for.
+            whole = before + piece
+            result[-1] = (whole, whole if whole in words.chinese else words.measured[before])
         else:
             result.append((piece, piece))
     return result

@@ -100,15 +100,26 @@ def _read_order(sketch: Sketch, places: list[int]) -> None:
 
 
 def _listed_by(sketch: Sketch) -> None:
-    """按开业年份列出所有制造商: rows that are listed by a column stand in its order, where no figure asks for groups."""
+    """按开业年份列出所有制造商: rows that are listed by columns stand in their order, where no figure asks for groups."""
     if not sketch.chinese or any(node.op in MAKES_FIGURE for node in sketch.nodes):
         return
     for place in sketch.free_places(Op.BY):
-        named = sketch.after(place)
-        column = sketch.column(named)
-        if column is not None and sketch.is_free(named) and sketch.op(sketch.after(named)) is Op.SHOW:
-            sketch.take(place, named)
-            sketch.orderings = [Ordering(Measure(column), descending=False)]
+        named: list[int] = []
+        following = sketch.after(place)
+        while following is not None and sketch.column(following) is not None and sketch.is_free(following):
+            named.append(following)
+            behind = sketch.nodes[following + 1] if following + 1 < len(sketch.nodes) else None
+            if behind is None or not (behind.op is Op.TO or behind.text == "、"):
+                following = sketch.after(following)
+                break
+            following = sketch.after(following + 1)
+        sorts = following if sketch.op(following) in _SORTING else None
+        ends = sketch.op(following) is Op.SHOW or (sorts is not None and len(named) > 1)
+        columns = [column for item in named if (column := sketch.column(item)) is not None]
+        if columns and ends:
+            sketch.take(place, *named, *(item for item in (sorts,) if item is not None))
+            descending = sketch.op(sorts) is Op.DESCENDING
+            sketch.orderings = [Ordering(Measure(column), descending=descending) for column in columns]
             return
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from querybus_translator.language.names import name_words
 from querybus_translator.schema.index import CatalogIndex
 
 _FIGURES: Final = re.compile(r"(?:最[高大低小]|平均)(?:[、和及与](?:最[高大低小]|平均))+(?![的值])")
@@ -36,6 +37,8 @@ _PLAINER: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
         )
         for end, seen in (("多", "常"), ("少", "少"))
     ),
+    # 不止一条 is more than one.
+    (re.compile(r"不止(?=[一二两三四五六七八九十\d])"), "超过"),
     # 几列火车: the unit of trains is no column.
     (re.compile(r"(?<=[几多少每两一二三四五六七八九十\d])列(?=火车|列车|高铁|动车)"), "辆"),
     # 一个会员都没有 is none of them.
@@ -59,7 +62,7 @@ def plain_chinese(question: str, index: CatalogIndex) -> str:
     """Return a question with plainer words: 按渠道统计预订 asks for the number of bookings of each channel."""
     for said, plain in _PLAINER:
         question = said.sub(plain, question)
-    question = _COUNTED_BY.sub(r"各\g<by>的\g<what>数", _scores(question, index))
+    question = _COUNTED_BY.sub(r"各\g<by>的\g<what>数", _last_names(_scores(question, index), index))
     return _FIGURES.sub(lambda said: _EXTREME.sub(r"\g<0>值", said[0]), question)
 
 
@@ -73,3 +76,19 @@ def _scores(question: str, index: CatalogIndex) -> str:
     if known is None and not any("score" in name.lower() for name in called):
         return question
     return _SCORE.sub(rf"\1{known or _SCORES[0]}", question)
+
+
+_LAST_NAME: Final = re.compile(r"的?姓什么|的姓氏?(?:是什么)?(?=[是和、，,。？?]|$)")
+_LAST_NAMES: Final = frozenset(
+    {("last", "name"), ("l", "name"), ("lname",), ("lastname",), ("surname",), ("family", "name")}
+)
+
+
+def _last_names(question: str, index: CatalogIndex) -> str:
+    """老师姓什么 asks for the column of last names, where that is called in English."""
+    if _LAST_NAME.search(question) is None:
+        return question
+    names = (tuple(name_words(column.name)) for table in index.catalog.tables for column in table.columns)
+    if not any(name in _LAST_NAMES for name in names):
+        return question
+    return _LAST_NAME.sub(lambda said: "的last name" + ("是什么" if "什么" in said[0] else ""), question)
