@@ -115,7 +115,8 @@ def test_a_model_without_an_address_is_a_mistake_of_use(folder: Path, monkeypatc
 @pytest.mark.long
 def test_what_a_rule_fixed_is_counted_under_its_name_and_off_repairs_nothing(folder: Path) -> None:
     item = ITEMS[1]
-    figures, _ = figures_of(folder, [item])
+    figures, judged = figures_of(folder, [item])
+    assert figures["outcomes"] == {"answered": 1}, judged
     assert figures["by_rule"] == {"rename_column": {"items": 1, "executable": 1, "right": 1}}
     assert figures["by_first_failure"] == {"column_not_found": {"items": 1, "executable": 1, "right": 1}}
     off, _ = figures_of(folder, [item], "--policy", "off")

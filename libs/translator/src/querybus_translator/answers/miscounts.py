@@ -11,6 +11,7 @@ from querybus_translator.readers.figures.amounts import MONEY_ROWS, MONEY_ROWS_Z
 from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, Comparison, Literal, Membership, Operator, tables_of
+from querybus_translator.writing.sketch import Sketch
 
 
 def counts_itself(whole: Whole) -> bool:
@@ -220,6 +221,49 @@ def drops_each(whole: Whole) -> bool:
     return (
         one and not form.group and any(table is not None and (table not in homes or table in rows) for table in parted)
     )
+
+
+def passes_over_clause(whole: Whole) -> bool:
+    """Return whether less is shown than was asked for: "who are they and where do they come from" asks for two things.
+
+    So does "what is it about, and when was it": nothing that is read stands for what something is about.
+    """
+    sketch, form = whole.sketch, whole.form
+    if sketch.chinese or form.everything is not None:
+        return False
+    said = [node.text.lower() for node in sketch.nodes]
+    asked = [
+        place + 1
+        for place, node in enumerate(sketch.nodes[:-1])
+        if (node.op is Op.AND or node.text == ",")
+        and said[place + 1].split(" ")[0] in _ASKING_WORDS
+        # "Of all claims, what was the first": nothing was asked before.
+        and said[0] not in _LEADING
+    ]
+    nothing_read = any(
+        not sketch.taken[place] and all(node.kind is not NodeKind.LINK for node in sketch.nodes[place:])
+        for place in asked
+    )
+    ends = (place for place, text in enumerate(said) if text == "about")
+    about = said[:1] != [] and said[0].startswith("what") and any(_ends_clause(sketch, place) for place in ends)
+    return nothing_read or about or (bool(asked) and len(form.targets) <= len(asked))
+
+
+def _ends_clause(sketch: Sketch, place: int) -> bool:
+    behind = sketch.nodes[place + 1] if place + 1 < len(sketch.nodes) else None
+    return behind is None or behind.kind is NodeKind.MARK or behind.op is Op.AND
+
+
+_LEADING: Final = frozenset({"of", "for", "in", "among", "from", "on"})
+_ASKING_WORDS: Final = frozenset({"where", "when", "since", "why", "what", "how"})
+
+
+def shows_whose_it_is(whole: Whole) -> bool:
+    """Return whether "whose role is HR" is answered by the role, and not by those who have it."""
+    sketch, targets = whole.sketch, whole.form.targets
+    asks = bool(sketch.nodes) and sketch.nodes[0].text.lower() == "whose"
+    owned = sketch.table(sketch.after(0)) if asks else None
+    return owned is not None and bool(targets) and all(target.home == owned for target in targets)
 
 
 def lacks_what_it_shows(whole: Whole) -> bool:

@@ -28,7 +28,9 @@ from querybus_translator.answers.miscounts import (
     lacks_what_it_shows,
     names_the_named,
     one_for_each,
+    passes_over_clause,
     shows_others,
+    shows_whose_it_is,
     sums_each_once,
 )
 from querybus_translator.answers.whole import Rule, Whole
@@ -462,6 +464,8 @@ NOT_MEANT: Final[tuple[Rule, ...]] = (
     shows_others,
     drops_each,
     lacks_what_it_shows,
+    passes_over_clause,
+    shows_whose_it_is,
     is_mutual,
     names_the_named,
     asks_where,

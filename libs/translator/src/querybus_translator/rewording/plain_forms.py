@@ -135,6 +135,13 @@ _WHERE_FROM: Final = re.compile(
     r"^\s*where (?:do|does|did) (?P<who>(?:(?:our|the|all|these|your|my) )*[a-z]+) (?:come|live|stay|originate)(?: from| in)?(?= *\??$)",
     re.IGNORECASE,
 )
+_HAVE_IN_THEIR: Final = re.compile(
+    r"\b(?:have|has|had|with|having) (?P<what>\"[^\"]+\"|'[^']+') (?:with)?in (?:their|its|his|her|the) (?P<where>[a-z]+(?: (?!and\b|or\b)[a-z]+)?)\b",
+    re.IGNORECASE,
+)
+_PLACE_OUTSIDE: Final = re.compile(
+    r"\b(?:(?:that |which )?(?:lie|lies|are|is|were|located|based|live|lives) )?outside (?:of )?(?P<place>\"[^\"]+\"|'[^']+'|[A-Z]\w+)"
+)
 _NOT_ONLY: Final = re.compile(r"\bnot only (?P<one>[^.?!]+?),? but also\b", re.IGNORECASE)
 _LISTED: Final = re.compile(
     r"^(?:please )?(?:what|which|who|list|show|give|find|return|tell)\b.*(?:\band\b|, )", re.IGNORECASE
@@ -216,6 +223,8 @@ def _so_often(said: re.Match[str]) -> str:
 
 
 _PLAIN: Final = (
+    (_HAVE_IN_THEIR, r"whose \g<where> contains \g<what>"),
+    (_PLACE_OUTSIDE, r"are not in \g<place>"),
     (_THE_RESULT, r"\g<verb>"),
     (_FIGURES_LISTED, _figures_listed),
     (_WHEN_MOST, r"Which \g<step> has the most \g<rows>"),

@@ -1,0 +1,71 @@
+"""Words that the catalog spells or calls otherwise: British and American spelling, records that are of somebody."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from querybus_translator.language.names import name_words
+from querybus_translator.language.stems import base_form
+from querybus_translator.schema.index import CatalogIndex
+
+_WORD: Final = re.compile(r"(?<![\w'\"-])[A-Za-z]{4,}(?![\w'\"-])")
+_ENDINGS: Final = (
+    ("our", "or"), ("ours", "ors"), ("tre", "ter"), ("tres", "ters"), ("ise", "ize"), ("ised", "ized"),
+    ("isation", "ization"), ("isations", "izations"), ("yse", "yze"), ("ogue", "og"), ("ogues", "ogs"),
+    ("licence", "license"), ("licences", "licenses"), ("defence", "defense"), ("grey", "gray"),
+    ("programme", "program"), ("programmes", "programs"), ("lled", "led"), ("lling", "ling"), ("ller", "ler"),
+    ("cheque", "check"), ("cheques", "checks"), ("storey", "story"), ("storeys", "stories"), ("tyre", "tire"),
+    ("tyres", "tires"), ("enrolment", "enrollment"), ("enrolments", "enrollments"), ("jewellery", "jewelry"),
+)  # fmt: skip
+"""British endings, each with the American one."""
+_RECORDS: Final = re.compile(
+    r"(?P<before>\w+ )?\b(?P<records>records?)(?= (?:does|do|did|has|have|of|for|per|by|they|each)\b)", re.IGNORECASE
+)
+
+
+def as_spelt(question: str, index: CatalogIndex) -> str:
+    """Return a question with the spelling of the catalog: "colour" where it has a color, and the other way round."""
+    return _WORD.sub(lambda word: _spelt(word[0], index), question)
+
+
+def _spelt(word: str, index: CatalogIndex) -> str:
+    lower = word.lower()
+    if index.own.get(base_form(lower)) or index.own.get(lower):
+        return word
+    for one, other in (*_ENDINGS, *((american, british) for british, american in _ENDINGS)):
+        if lower.endswith(one) and len(lower) > len(one):
+            spelt = lower[: -len(one)] + other
+            if index.own.get(base_form(spelt)):
+                return spelt
+    return word
+
+
+_ABOUT: Final = re.compile(r"^\s*what (?:is|was|are|were) (?P<what>[^?]+?) about(?= *\??$)", re.IGNORECASE)
+_OF_CONTENT: Final = ("description", "desc", "theme", "subject", "topic", "summary")
+
+
+def what_about(question: str, index: CatalogIndex) -> str:
+    """ "What is the course about" asks for its description, by the one word that the catalog has for that."""
+    if _ABOUT.search(question) is None:
+        return question
+    columns = (name_words(column.name) for table in index.catalog.tables for column in table.columns)
+    last = {words[-1] for words in columns if words}
+    known = [word for word in _OF_CONTENT if word in last]
+    return _ABOUT.sub(rf"What is the {known[0]} of \g<what>", question) if len(known) == 1 else question
+
+
+def whose_records(question: str, index: CatalogIndex) -> str:
+    """ "How many records does each pilot have" asks for rows of `pilot_record`, where that is the only table of records."""
+    names = [name_words(table.name) for table in index.catalog.tables]
+    owners = [words[:-1] for words in names if len(words) > 1 and words[-1] == "record"]
+    if len(owners) != 1 or any(words == ("record",) for words in names):
+        return question
+
+    def called(found: re.Match[str]) -> str:
+        before = found["before"] or ""
+        if base_form(before.strip().lower()) == owners[0][-1]:
+            return found[0]
+        return f"{before}{' '.join(owners[0])} {found['records']}"
+
+    return _RECORDS.sub(called, question)
