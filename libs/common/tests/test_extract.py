@@ -172,8 +172,16 @@ def test_a_cut_reply_counts_only_inside_a_closed_fence():
         assert result.code is FailureCode.UNKNOWN_GENERATION_FAILURE
 
 
-@pytest.mark.parametrize("deep", ["(" * 20_000 + "SELECT 1", "SELECT " + "(" * 5_000, "```sql\n" + "SELECT (" * 4_000])
-def test_nesting_reaches_no_parser(deep: str):
+@pytest.mark.parametrize(
+    "deep",
+    [
+        "(" * 20_000 + "SELECT 1",
+        "SELECT " + "(" * 5_000,
+        "```sql\n" + "SELECT (" * 4_000,
+        "SELECT 1 FROM t WHERE a =" + " " * 50_000 + "b",
+    ],
+)
+def test_nesting_and_long_runs_reach_an_end(deep: str):
     result = extract(deep, Dialect.POSTGRESQL)
     assert isinstance(result, str | Failure)
 

@@ -165,3 +165,23 @@ def test_the_words_of_a_follow_up_are_reported_from_what_it_says() -> None:
     assert follow_up("And by month?") == FollowUp("by month", adds=False, is_marked=True)
     assert follow_up("再按渡轮分") == FollowUp("按渡轮分", adds=True, is_marked=True)
     assert follow_up("andorra") == FollowUp("andorra", adds=False, is_marked=False)
+
+
+@pytest.mark.parametrize(
+    ("thread", "rows"),
+    [
+        (("How many crossings were there in 2025?", "only in April"), [(2,)]),
+        (("How many crossings were there in 2024?", "only in April"), [(1,)]),
+        (("How many crossings were there in 2025?", "only in April", "and in March?"), [(1,)]),
+        (("2025年有多少航次？", "只看4月"), [(2,)]),
+        (("How many crossings were there in 2025?", "what about last month?"), [(1,)]),
+        (("How many crossings were there in 2025?", "and in April 2024?"), [(1,)]),
+    ],
+)
+def test_a_month_is_of_the_year_that_was_spoken_of(thread: tuple[str, ...], rows: list[tuple[object, ...]]) -> None:
+    assert answer(*thread) == rows
+
+
+def test_a_period_behind_rows_that_lack_others_is_asked_back() -> None:
+    thread = ("Which harbours have no crossings?", "and in 2025?")
+    assert isinstance(translate_in_thread(thread[1], thread[:1], ferries(), today=TODAY), NotRead)

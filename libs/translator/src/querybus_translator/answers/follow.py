@@ -17,6 +17,7 @@ from typing import Final
 
 from querybus.text.language import detect_language
 from querybus_translator.answers.confidence import judge, weigh
+from querybus_translator.answers.earlier_year import day_spoken_of
 from querybus_translator.language.clauses import OPERATORS
 from querybus_translator.language.lexicon import Op
 from querybus_translator.language.names import is_han
@@ -45,6 +46,7 @@ from querybus_translator.writing.form import (
     Form,
     Literal,
     Measure,
+    Membership,
     Operator,
     Ordering,
     columns_of,
@@ -64,7 +66,7 @@ _FIGURES: Final = {
     Op.HIGHEST: Aggregate.MAXIMUM,
     Op.LOWEST: Aggregate.MINIMUM,
 }
-_FIRST: Final = frozenset({"first", "the first"})
+_FIRST: Final = frozenset({"first", "the first", "前"})
 _ENDS: Final = (Op.HIGHEST, Op.LOWEST)
 _SORTING: Final = (Op.ORDER, Op.DESCENDING, Op.ASCENDING)
 _MARKS: Final = " \t?？。.!！,，、"
@@ -134,6 +136,7 @@ def follow(previous: Form, text: str, index: CatalogIndex, today: date) -> Readi
     said = follow_up(text)
     if not said.text or len(text) > FOLLOW_UP_LENGTH_MAX:
         return None
+    today = day_spoken_of(previous, said.text, today)
     nodes = read_nodes(said.text, index, today)
     if _asks_which(said.text):
         return _listed(previous, nodes, index, today)
@@ -154,7 +157,11 @@ def _followed(
         return None
     chinese = detect_language(said.text) == "zh"
     sketch = Sketch(nodes, assignments[place], index, today, chinese, context=tables)
-    said_words = [place for place, node in enumerate(nodes) if node.kind not in (NodeKind.STOP, NodeKind.MARK)]
+    said_words = [
+        place
+        for place, node in enumerate(nodes)
+        if node.kind not in (NodeKind.STOP, NodeKind.MARK) and node.op is not Op.UNIT
+    ]
     numbers = [int(number) for place in said_words[1:] if (number := nodes[place].number) is not None]
     says_first = said_words and nodes[said_words[0]].text.lower() in _FIRST and len(said_words) == len(numbers) + 1 <= 2
     if previous.order and says_first:
@@ -261,8 +268,10 @@ def _changed(previous: Form, sketch: Sketch, *, adds: bool) -> Form | None:
         return None
     form = _refigured(asked, sketch)
     _read_other_number(form, sketch)
-    form = replace(form, where=_where(form.where, read_alternatives(sketch), sketch))
-    form = _ordered(form, sketch)
+    where = _where(form.where, read_alternatives(sketch), sketch)
+    if _dates_what_lacks(form, where, sketch):
+        return None
+    form = _ordered(replace(form, where=where), sketch)
     for _, condition in sketch.having:
         counted = (
             condition
@@ -405,6 +414,13 @@ def _where(old: tuple[Condition, ...], new: Sequence[Condition], sketch: Sketch)
             kept = [one for one in kept if _columns(one) != columns or _is_negative(one)]
         kept.append(condition)
     return tuple(dict.fromkeys(kept))
+
+
+def _dates_what_lacks(form: Form, where: Sequence[Condition], sketch: Sketch) -> bool:
+    """Whether a period is added to rows without others: "never ordered", "and in 2025?" may be about either's time."""
+    lacks = any(isinstance(condition, Membership) and condition.negated for condition in form.where)
+    added = [condition for condition in where if condition not in form.where]
+    return lacks and any(_is_time(column, sketch) for condition in added for column in _columns(condition))
 
 
 def _either(new: Sequence[Condition]) -> list[Condition]:

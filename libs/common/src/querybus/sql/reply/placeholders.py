@@ -14,7 +14,8 @@ _OPEN = (
     r"|\[(?:insert|your|enter|specify|provide)\b[^\]\n]{0,80}\]|<[a-z_][a-z_ ]{0,60}>|(?-i:YOUR_[A-Z_]+|[A-Z]+_HERE)\b"
 )
 _QUOTED_OPEN = r"\{\{?\s*[A-Za-z_]\w*\s*\}?\}|\[(?:insert|your|enter|specify|provide)\b[^\]\n']{0,80}\]"
-_BEFORE = r"(?:[=<>]|\bLIKE|\bIN\s*\(|\bBETWEEN|\bLIMIT)\s*\(?\s*"
+_BEFORE = r"(?:[=<>]|\bLIKE|\bIN\s*\(|\bBETWEEN|\bLIMIT)\s*(?:\(\s*)?"
+"""One way to match each run of blanks: a long one is read once."""
 _BARE: Final = re.compile(rf"{_BEFORE}({_OPEN})", re.IGNORECASE)
 _QUOTED: Final = re.compile(rf"{_BEFORE}'({_QUOTED_OPEN})'", re.IGNORECASE)
 _LITERALS: Final = re.compile(r"'(?:[^']|'')*'")
