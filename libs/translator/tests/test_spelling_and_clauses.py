@@ -26,6 +26,7 @@ def museum() -> Catalog:
             column("home_town"),
             column("email"),
             column("born_in", ColumnKind.INTEGER),
+            column("is_retired", ColumnKind.BOOLEAN),
         ),
         primary_key=("painter_id",),
     )
@@ -48,7 +49,20 @@ def museum() -> Catalog:
         primary_key=("record_id",),
         foreign_keys=(ForeignKey(columns=("painter_id",), referred_table="painter", referred_columns=("painter_id",)),),
     )
-    return Catalog(connection="museum", dialect=Dialect.SQLITE, tables=(painters, paintings, records))
+    work = Table(
+        name="work",
+        columns=(
+            column("painter_id", ColumnKind.INTEGER),
+            column("painting_id", ColumnKind.INTEGER),
+            column("hours", ColumnKind.NUMBER),
+        ),
+        primary_key=("painter_id", "painting_id"),
+        foreign_keys=tuple(
+            ForeignKey(columns=(f"{name}_id",), referred_table=name, referred_columns=(f"{name}_id",))
+            for name in ("painter", "painting")
+        ),
+    )
+    return Catalog(connection="museum", dialect=Dialect.SQLITE, tables=(painters, paintings, records, work))
 
 
 def read(question: str) -> Translated | NotRead:
@@ -99,3 +113,17 @@ def test_what_is_asked_for_and_not_shown_is_asked_back(question: str) -> None:
 
 def test_a_clause_that_leads_in_asks_for_nothing() -> None:
     assert "MAX" in sql("Of all the paintings, what is the highest price?")
+
+
+def test_who_and_whose_thing_are_asked_for_are_shown_or_asked_back() -> None:
+    for question in (
+        "Which painting has the highest price and who is the painter?",
+        "Who has never been given a painting?",
+    ):
+        answer = read(question)
+        shown = answer.sql.partition(" FROM ")[0] if isinstance(answer, Translated) else '"name"'
+        assert '"name"' in shown, (question, answer)
+
+
+def test_what_is_noted_of_pairs_adds_up() -> None:
+    assert 'SUM(t2."hours")' in sql("top 2 painters by hours")

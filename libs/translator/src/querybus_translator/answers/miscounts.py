@@ -10,6 +10,7 @@ from querybus_translator.language.lexicon import POSSESSIVES, Op
 from querybus_translator.readers.figures.amounts import MONEY_ROWS, MONEY_ROWS_ZH, SUMS_OF_MONEY
 from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.schema.phrases import NodeKind
+from querybus_translator.writing.contradictions import are_contradictory
 from querybus_translator.writing.form import Aggregate, Comparison, Literal, Membership, Operator, tables_of
 from querybus_translator.writing.sketch import Sketch
 
@@ -206,7 +207,24 @@ def shows_others(whole: Whole) -> bool:
     behind = sketch.nodes[2] if len(sketch.nodes) > 2 else None
     if behind is not None and (behind.kind in (NodeKind.LINK, NodeKind.MARK) or behind.op is not None):
         return False
-    return all(target.aggregate is None and target.home != head for target in targets)
+    # "Which employees work in Paris and smoke" asks for no flag.
+    are_flags = all(target.column is not None and sketch.is_flag(target.column) for target in targets)
+    return are_flags or all(target.aggregate is None and target.home != head for target in targets)
+
+
+def contradicts(whole: Whole) -> bool:
+    """Return whether no row can meet a reading's conditions."""
+    return are_contradictory(whole.form.where)
+
+
+def names_no_person(whole: Whole) -> bool:
+    """Return whether "who has never been assigned" names what nobody was assigned to, where others are persons."""
+    sketch = whole.sketch
+    asks = bool(sketch.nodes) and sketch.nodes[0].text.lower().split(" ")[0] == "who"
+    persons = {table for table, _ in sketch.index.names_of_persons}
+    shown = {target.column.table for target in whole.form.targets if target.column is not None}
+    lacks = any(isinstance(condition, Membership) and condition.negated for condition in whole.form.where)
+    return asks and lacks and bool(persons) and bool(shown) and shown.isdisjoint(persons)
 
 
 def drops_each(whole: Whole) -> bool:
@@ -229,14 +247,15 @@ def passes_over_clause(whole: Whole) -> bool:
     So does "what is it about, and when was it": nothing that is read stands for what something is about.
     """
     sketch, form = whole.sketch, whole.form
-    if sketch.chinese or form.everything is not None:
+    # "Parcels posted in 2025, how many?" has asked for nothing before.
+    if sketch.chinese or form.everything is not None or not sketch.nodes or sketch.op(0) is None:
         return False
     said = [node.text.lower() for node in sketch.nodes]
     asked = [
         place + 1
         for place, node in enumerate(sketch.nodes[:-1])
         if (node.op is Op.AND or node.text == ",")
-        and said[place + 1].split(" ")[0] in _ASKING_WORDS
+        and (said[place + 1].split(" ")[0] in _ASKING_WORDS or _asks_who_is(sketch, place + 1))
         # "Of all claims, what was the first": nothing was asked before.
         and said[0] not in _LEADING
     ]
@@ -245,8 +264,18 @@ def passes_over_clause(whole: Whole) -> bool:
         for place in asked
     )
     ends = (place for place, text in enumerate(said) if text == "about")
-    about = said[:1] != [] and said[0].startswith("what") and any(_ends_clause(sketch, place) for place in ends)
+    about = said[0].startswith("what") and any(_ends_clause(sketch, place) for place in ends)
     return nothing_read or about or (bool(asked) and len(form.targets) <= len(asked))
+
+
+def _asks_who_is(sketch: Sketch, place: int) -> bool:
+    """Whether "and who is the client" begins: a thing, where "and who are older" speaks of the same rows."""
+    words = [node.text.lower() for node in sketch.nodes[place : place + 2]]
+    is_who = " ".join(words).startswith(_WHO_IS)
+    return is_who and sketch.table(sketch.after(place)) is not None
+
+
+_WHO_IS: Final = ("who is", "who are", "who was", "who were")
 
 
 def _ends_clause(sketch: Sketch, place: int) -> bool:

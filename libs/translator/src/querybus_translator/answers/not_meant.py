@@ -14,6 +14,7 @@ from typing import Final
 from querybus.core.catalog import ColumnKind
 from querybus_translator.answers.miscounts import (
     asks_where,
+    contradicts,
     counts_by_amount,
     counts_itself,
     counts_mass,
@@ -26,6 +27,7 @@ from querybus_translator.answers.miscounts import (
     groups_unasked,
     is_mutual,
     lacks_what_it_shows,
+    names_no_person,
     names_the_named,
     one_for_each,
     passes_over_clause,
@@ -38,7 +40,6 @@ from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.stems import stem
 from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.schema.phrases import NodeKind
-from querybus_translator.writing.contradictions import are_contradictory
 from querybus_translator.writing.form import (
     Aggregate,
     AllOf,
@@ -55,11 +56,6 @@ from querybus_translator.writing.form import (
 )
 from querybus_translator.writing.sketch import TEMPORAL
 from querybus_translator.writing.write import columns_named
-
-
-def _contradicts(whole: Whole) -> bool:
-    """Whether no row can meet its conditions."""
-    return are_contradictory(whole.form.where)
 
 
 def _joins_strangers(whole: Whole) -> bool:
@@ -455,7 +451,7 @@ _STRANGERS_MIN: Final = 2
 
 NOT_MEANT: Final[tuple[Rule, ...]] = (
     sums_each_once,
-    _contradicts,
+    contradicts,
     _joins_strangers,
     _shares_with_nobody,
     _lacks_in_common,
@@ -464,6 +460,7 @@ NOT_MEANT: Final[tuple[Rule, ...]] = (
     shows_others,
     drops_each,
     lacks_what_it_shows,
+    names_no_person,
     passes_over_clause,
     shows_whose_it_is,
     is_mutual,

@@ -8,6 +8,7 @@ from querybus_translator.language.lexicon import lexicon
 from querybus_translator.language.stems import base_form
 from querybus_translator.schema.index import CatalogIndex
 
+_PAIR = 2
 _TEMPORAL = frozenset({ColumnKind.DATE, ColumnKind.DATETIME})
 
 
@@ -21,8 +22,10 @@ def is_additive(index: CatalogIndex, table: int, column: int) -> bool:
         return True
     if "count" in heads and not index.is_key(table, column):
         return True
-    is_event = any(item.kind in _TEMPORAL for item in index.table(table).columns)
-    if not is_event or not index.table(table).foreign_keys:
+    keys = index.table(table).foreign_keys
+    is_event = bool(keys) and any(item.kind in _TEMPORAL for item in index.table(table).columns)
+    # What is noted of a pair, the hours of an employee on a project, is of one of many as well.
+    if not is_event and len(keys) < _PAIR:
         return False
     return not heads.isdisjoint(words.additive_in_events) or is_number_of(index, table, column)
 
