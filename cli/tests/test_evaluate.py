@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from querybus_cli.commands.evaluate import collected
 from querybus_cli.evaluation.asking import Judged, Stages
 from querybus_cli.evaluation.models import own_statements
 from querybus_cli.evaluation.self_test import self_test
+from querybus_cli.evaluation.sqlite_rows import open_read_only, rows_of
 from querybus_cli.runtime import UsageError
 from tests.support.scripted_model import ScriptedModel, say
 
@@ -269,3 +271,21 @@ def test_an_answers_own_statement_is_among_its_plain_readings(answer: str, state
 
 def test_an_empty_answer_has_no_statement() -> None:
     assert own_statements(" ") == ()
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "ATTACH '{folder}/other.sqlite' AS other",
+        "VACUUM INTO '{folder}/other.sqlite'",
+        "CREATE TEMP TABLE t (a)",
+        "DROP TABLE customers",
+        "PRAGMA query_only=OFF",
+        "SELECT randomblob(100000000)",
+    ],
+)
+def test_what_a_model_wrote_can_only_read_when_it_is_run_by_itself(folder: Path, sql: str) -> None:
+    with closing(open_read_only(folder / "shop.sqlite")) as opened:
+        assert isinstance(rows_of(opened, sql.format(folder=folder)), sqlite3.Error)
+        assert rows_of(opened, "SELECT COUNT(*) FROM customers") == [(2,)]
+    assert not (folder / "other.sqlite").exists()
