@@ -247,7 +247,7 @@ def passes_over_clause(whole: Whole) -> bool:
     So does "what is it about, and when was it": nothing that is read stands for what something is about.
     """
     sketch, form = whole.sketch, whole.form
-    # "Parcels posted in 2025, how many?" has asked for nothing before.
+    # "Parcels posted in 2025, how many?", "of all claims, what was the first": nothing was asked before.
     if sketch.chinese or form.everything is not None or not sketch.nodes or sketch.op(0) is None:
         return False
     said = [node.text.lower() for node in sketch.nodes]
@@ -256,8 +256,6 @@ def passes_over_clause(whole: Whole) -> bool:
         for place, node in enumerate(sketch.nodes[:-1])
         if (node.op is Op.AND or node.text == ",")
         and (said[place + 1].split(" ")[0] in _ASKING_WORDS or _asks_who_is(sketch, place + 1))
-        # "Of all claims, what was the first": nothing was asked before.
-        and said[0] not in _LEADING
     ]
     nothing_read = any(
         not sketch.taken[place] and all(node.kind is not NodeKind.LINK for node in sketch.nodes[place:])
@@ -283,7 +281,6 @@ def _ends_clause(sketch: Sketch, place: int) -> bool:
     return behind is None or behind.kind is NodeKind.MARK or behind.op is Op.AND
 
 
-_LEADING: Final = frozenset({"of", "for", "in", "among", "from", "on"})
 _ASKING_WORDS: Final = frozenset({"where", "when", "since", "why", "what", "how"})
 
 
