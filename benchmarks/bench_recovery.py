@@ -206,7 +206,7 @@ def apart(tried: Sequence[tuple[Tried, str]]) -> dict[str, dict[str, float]]:
     known = [(item, item.doubt, database) for item, database in tried if item.runs and item.doubt is not None]
     for left_out in sorted({database for _, _, database in known}):
         examples = [
-            Example({"doubt": doubt}, item.right, 1.0, database, 0, False)
+            Example({"doubt": doubt}, item.right, database=database)
             for item, doubt, database in known
             if database != left_out
         ]

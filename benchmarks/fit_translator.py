@@ -1,9 +1,10 @@
 """Fits the weights by which the translator judges its own readings, from a folder of questions with reference SQL.
 
 Each question gives the facts of its best reading and whether that reading is right. Because such questions can all be
-answered, each right one is asked again with a word that means nothing in the place of one that counts, or with a condition
+answered, each right one is asked again with a word of another database in the place of one that counts, or with a condition
 that nothing is known of: a reading that passes over it is wrong. No fact names a table or a word; the weights are a
-few hundred bytes. Databases are left out in turn to say how well the weights do on databases they were not fitted on.
+few hundred bytes. Databases are left out in turn to say how well the weights do on databases they were not fitted on, and what is printed of
+the dev questions is of questions that neither weights nor calibration have seen.
 """
 
 from __future__ import annotations
@@ -14,9 +15,8 @@ import json
 import math
 import os
 import sys
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -34,18 +34,19 @@ from querybus.core.catalog import Catalog  # noqa: E402
 from querybus.text.rows.execution_match import is_ordered  # noqa: E402
 from querybus_executor.engines.sqlite.introspect import open_sqlite_catalog  # noqa: E402
 from querybus_presenter.confidence import ROW_WEIGHTS, facts_of_rows  # noqa: E402
-from querybus_translator.answers.confidence import NOTHING_OPEN_MIN, UNDEFINED_SHARE  # noqa: E402
-from querybus_translator.readers.reading import Reading, read  # noqa: E402
+from querybus_translator.answers.confidence import UNDEFINED_SHARE, weighed  # noqa: E402
+from querybus_translator.readers.reading import Reading  # noqa: E402
 from querybus_translator.schema.index import index_of  # noqa: E402
 from querybus_translator.schema.nodes import read_nodes  # noqa: E402
 from querybus_translator.schema.phrases import NodeKind  # noqa: E402
-from querybus_translator.translation import CONFIDENCE_MIN, is_sure  # noqa: E402
+from querybus_translator.translation import CONFIDENCE_MIN, read_question  # noqa: E402
 
 PENALTY = 3.0
 PENALTY_OF_ROWS = 5.0
 FOLDS = 5
 BINS = 6
 SPOILT_WEIGHT = 0.1
+TRIES_MAX = 40
 _TAILS = (
     " that are {}",
     " who have a {}",
@@ -60,67 +61,102 @@ _TAILS = (
     " that have been {}ed last year",
     " for {}ing",
 )
-_WORDS = ("blorf", "quandle", "vimtry", "zorple", "frunk", "glimter")
 
 
 @dataclass(frozen=True)
 class Example:
-    """The facts of one reading, whether it is right, how much it counts, and the database that it is from."""
+    """The facts of one reading, whether it is right, how much it counts, the database that it is from, what its rows say."""
 
     facts: dict[str, float]
     right: bool
-    weight: float
-    database: str
-    undefined: int
-    is_spoilt: bool
+    weight: float = 1.0
+    database: str = ""
+    undefined: int = 0
+    is_open: bool = False
+    is_spoilt: bool = False
+    is_developed: bool = False
+    of_rows: tuple[str, ...] = ()
 
 
-def examples(data: Path, rows: Sequence[dict[str, str]]) -> list[Example]:
+def examples(folder: Path, rows: Sequence[dict[str, str]], *, with_spoilt: bool) -> list[Example]:
     """Return the examples of all questions, spoilt ones behind the question that they were made of."""
-    catalogs: dict[str, Catalog] = {}
+    catalogs = {
+        database: open_sqlite_catalog(folder / f"{database}.sqlite") for database in {row["db_id"] for row in rows}
+    }
+    words = linked_words(rows, catalogs) if with_spoilt else ()
     examples: list[Example] = []
     for row in rows:
         database = row["db_id"]
-        path = data / "train_databases" / f"{database}.sqlite"
-        if database not in catalogs:
-            catalogs[database] = open_sqlite_catalog(path)
-        catalog = catalogs[database]
+        path, catalog = folder / f"{database}.sqlite", catalogs[database]
         best = _best(row["question"], catalog)
         if best is None:
             continue
-        expected = run(path, row["gold"])
-        right = compared(expected, run(path, best.written.sql), ordered=is_ordered(row["gold"]))[1]
-        examples.append(_example(best, database, right=right))
-        if not right:
-            continue
-        for spoilt in _spoilt(row["question"], catalog):
+        got = run(path, best.written.sql)
+        right = compared(run(path, row["gold"]), got, ordered=is_ordered(row["gold"]))[1]
+        example = Example(
+            facts=dict(best.facts),
+            right=right,
+            database=database,
+            undefined=best.judgement.undefined,
+            is_open=best.is_open,
+            is_developed=not is_held_out(database),
+            of_rows=() if isinstance(got, str) else facts_of_rows(got),
+        )
+        examples.append(example)
+        for spoilt in _spoilt(row["question"], catalog, words) if right and words else ():
             other = _best(spoilt, catalog)
             if other is not None:
-                examples.append(_example(other, database, right=False, is_spoilt=True))
+                examples.append(
+                    replace(
+                        example,
+                        facts=dict(other.facts),
+                        right=False,
+                        weight=SPOILT_WEIGHT,
+                        undefined=other.judgement.undefined,
+                        is_open=other.is_open,
+                        is_spoilt=True,
+                    )
+                )
     return examples
 
 
 def _best(question: str, catalog: Catalog) -> Reading | None:
-    index = index_of(catalog)
-    return next(iter(read(read_nodes(question, index, TODAY), index, TODAY)), None)
+    return next(iter(read_question(question, index_of(catalog), TODAY).readings), None)
 
 
-def _example(best: Reading, database: str, *, right: bool, is_spoilt: bool = False) -> Example:
-    weight = SPOILT_WEIGHT if is_spoilt else 1.0
-    return Example(dict(best.facts), right, weight, database, best.judgement.undefined, is_spoilt)
+def linked_words(rows: Sequence[dict[str, str]], catalogs: Mapping[str, Catalog]) -> tuple[str, ...]:
+    """Return the words that mean something in some database; over the others they are words that people may use."""
+    found = {
+        node.text
+        for row in rows
+        for node in read_nodes(row["question"], index_of(catalogs[row["db_id"]]), TODAY)
+        if node.kind is NodeKind.LINK and not node.is_value and node.text.isalpha() and node.text.islower()
+    }
+    return tuple(sorted(found))
 
 
-def _spoilt(question: str, catalog: Catalog) -> Iterator[str]:
+def _spoilt(question: str, catalog: Catalog, words: Sequence[str]) -> Iterator[str]:
     """Give two spoilt questions: a link replaced, and a condition that nothing is known of put behind."""
     chance = int(hashlib.sha256(question.encode()).hexdigest(), 16)
-    word = _WORDS[chance % len(_WORDS)]
-    index = index_of(catalog)
-    links = [node.text for node in read_nodes(question, index, TODAY) if node.kind is NodeKind.LINK]
+    nodes = read_nodes(question, index_of(catalog), TODAY)
+    links = [node.text for node in nodes if node.kind is NodeKind.LINK]
     if len(links) > 1:
         link = links[chance // 7 % len(links)]
+        word = _strange(catalog, words, chance // 11)
         yield question.replace(link, word.capitalize() if link[:1].isupper() else word, 1)
-    tail = _TAILS[chance // 77 % len(_TAILS)].format(word, word[::-1])
-    yield question.rstrip(" ?.") + tail + "?"
+    tail = _TAILS[chance // 77 % len(_TAILS)]
+    strange = (_strange(catalog, words, chance // number) for number in (101, 1_009))
+    yield question.rstrip(" ?.") + tail.format(*strange) + "?"
+
+
+def _strange(catalog: Catalog, words: Sequence[str], chance: int) -> str:
+    """Return one of the words that the catalog does not know; the last one tried where it knows them all."""
+    word = ""
+    for step in range(TRIES_MAX):
+        word = words[(chance + step) % len(words)]
+        if any(node.kind is NodeKind.WORD for node in read_nodes(f"the {word} of", index_of(catalog), TODAY)):
+            break
+    return word
 
 
 def fit(found: Sequence[Example], *, rounds: int = 15, penalty: float = PENALTY) -> dict[str, float]:
@@ -172,82 +208,82 @@ def solve(matrix: Sequence[Sequence[float]], right: Sequence[float]) -> list[flo
     return [rows[place][size] / rows[place][place] for place in range(size)]
 
 
+def confidence_by(weights: Mapping[str, float], item: Example) -> float:
+    """Return the confidence, 0..1, that weights give an example."""
+    return weighed(weights, item.facts) * UNDEFINED_SHARE**item.undefined
+
+
 def judged_apart(found: Sequence[Example]) -> list[tuple[float, Example]]:
     """Return each example with the confidence by weights that were fitted without its database."""
-    databases = sorted({item.database for item in found})
+    databases = sorted({item.database for item in found}, key=lambda name: (is_held_out(name), name))
     judged: list[tuple[float, Example]] = []
     for fold in range(FOLDS):
         left_out = set(databases[fold::FOLDS])
         weights = fit([item for item in found if item.database not in left_out])
-        judged += [
-            (share_of(weights["constant"] + sum(weights.get(n, 0.0) * v for n, v in item.facts.items())), item)
-            for item in found
-            if item.database in left_out
-        ]
+        judged += [(confidence_by(weights, item), item) for item in found if item.database in left_out]
     return judged
 
 
-def report(judged: Sequence[tuple[float, Example]], questions: int) -> None:
+def report(name: str, judged: Sequence[tuple[float, Example]], questions: int) -> None:
     """Print for several thresholds what would be answered, and how much of it right."""
-    for least in (0.5, 0.6, 0.65, 0.7, 0.72, 0.75, 0.78, 0.8, 0.85, 0.9):
-        kept = [item for chance, item in judged if chance * UNDEFINED_SHARE**item.undefined >= least]
-        real = [item for item in kept if not item.is_spoilt]
-        spoilt = [item for item in kept if item.is_spoilt]
-        all_spoilt = sum(item.is_spoilt for _, item in judged)
-        right = sum(item.right for item in real)
+    real = [pair for pair in judged if not pair[1].is_spoilt]
+    spoilt = [pair for pair in judged if pair[1].is_spoilt]
+    area = separation([(chance, item.right) for chance, item in real])[1]
+    print(f"{name}: {len(real)} readings of {questions} questions, area {area:.3f}")
+    for least in (0.5, 0.6, 0.65, 0.68, 0.7, 0.72, 0.74, 0.76, 0.78, 0.8, 0.85, 0.9):
+        kept = [item for chance, item in real if chance >= least and not item.is_open]
+        passed = sum(chance >= least and not item.is_open for chance, item in spoilt)
+        right = sum(item.right for item in kept)
+        beside = f"; spoilt questions answered {passed / len(spoilt):.1%}" if spoilt else ""
         print(
-            f"from {least:.2f}: right of answered {right / max(1, len(real)):.1%}, right of all {right / questions:.1%};"
-            f" spoilt questions answered {len(spoilt) / max(1, all_spoilt):.1%}"
+            f"  from {least:.2f}: right of {len(kept)} answered {right / max(1, len(kept)):.1%},"
+            f" right of all {right / questions:.1%}{beside}"
         )
 
 
-@dataclass(frozen=True)
-class Judged:
-    """A question's best reading: its raw confidence, whether it is right, what is to be said of its rows, and whether it is given."""
-
-    confidence: float
-    right: bool
-    facts: tuple[str, ...]
-    is_answer: bool
-
-    def calibrated(self, fitted: Mapping[str, float], *, with_rows: bool) -> float:
-        """Return the confidence that is stated."""
-        total = fitted["intercept"] + fitted["slope"] * math.log(self.confidence / (1 - self.confidence))
-        return share_of(total + sum(fitted[fact] for fact in self.facts if with_rows))
+def answered_of(judged: Sequence[tuple[float, Example]]) -> list[tuple[float, Example]]:
+    """Return what would be answered: sure enough, and nothing of it open."""
+    return [pair for pair in judged if pair[0] >= CONFIDENCE_MIN and not pair[1].is_open and not pair[1].is_spoilt]
 
 
-def best_readings(data: Path, rows: Sequence[dict[str, str]], folder: str) -> list[Judged]:
-    """Return the best reading of every question that has one."""
-    catalogs: dict[str, Catalog] = {}
-    found: list[Judged] = []
-    for row in rows:
-        path = data / folder / f"{row['db_id']}.sqlite"
-        catalog = (
-            catalogs.setdefault(row["db_id"], open_sqlite_catalog(path))
-            if row["db_id"] not in catalogs
-            else catalogs[row["db_id"]]
-        )
-        best = _best(row["question"], catalog)
-        if best is not None:
-            got = run(path, best.written.sql)
-            right = compared(run(path, row["gold"]), got, ordered=is_ordered(row["gold"]))[1]
-            found.append(
-                Judged(best.confidence, right, () if isinstance(got, str) else facts_of_rows(got), is_sure(best))
-            )
-    return found
+def calibrated_by(fitted: Mapping[str, float], confidence: float, facts: Sequence[str]) -> float:
+    """Return the confidence that is stated."""
+    total = fitted["intercept"] + fitted["slope"] * math.log(confidence / (1 - confidence))
+    return share_of(total + sum(fitted[fact] for fact in facts))
 
 
-def calibration(found: Sequence[Judged]) -> dict[str, float]:
-    """Return what turns a confidence's log odds into those of a share, and what facts of the rows add to them."""
-    examples = [
+def calibration(judged: Sequence[tuple[float, Example]]) -> dict[str, float]:
+    """Return what turns a confidence's log odds into those of a share, and what facts of the rows add to them.
+
+    What was developed with is right more often: it says what rows come to, and not how often others are right.
+    """
+    found = [
         Example(
-            {"slope": math.log(item.confidence / (1 - item.confidence)), **dict.fromkeys(item.facts, 1.0)},
-            item.right, 1.0, "", 0, False,
+            {
+                "slope": math.log(chance / (1 - chance)),
+                "developed": float(item.is_developed),
+                **dict.fromkeys(item.of_rows, 1.0),
+            },
+            item.right,
         )
-        for item in found
-    ]  # fmt: skip
-    weights = fit(examples, penalty=PENALTY_OF_ROWS)
-    return {"intercept" if name == "constant" else name: weight for name, weight in weights.items()}
+        for chance, item in judged
+    ]
+    weights = fit(found, penalty=PENALTY_OF_ROWS)
+    named = {"intercept" if name == "constant" else name: weight for name, weight in weights.items()}
+    del named["developed"]
+    return {**dict.fromkeys(ROW_WEIGHTS, 0.0), **named}
+
+
+def report_calibration(name: str, judged: Sequence[tuple[float, Example]], fitted: Mapping[str, float]) -> None:
+    """Print how far what is stated of the answered questions is off, without and with a look at the rows."""
+    stated: list[tuple[float, bool]] = []
+    for beside, with_rows in (("", False), (", rows looked at", True)):
+        stated = sorted(
+            (calibrated_by(fitted, chance, item.of_rows if with_rows else ()), item.right) for chance, item in judged
+        )
+        error, area = separation(stated)
+        print(f"{name}: {len(judged)} answered{beside}: calibration error {error:.3f}, area {area:.3f}")
+    show_bins(stated)
 
 
 def show_bins(stated: Sequence[tuple[float, bool]]) -> None:
@@ -261,37 +297,17 @@ def show_bins(stated: Sequence[tuple[float, bool]]) -> None:
         )
 
 
-def report_calibration(data: Path) -> dict[str, float]:
-    """Fit on the databases that the weights were not fitted on, and print what it does on the dev questions."""
-    train = json.loads((data / "questions_train.json").read_text(encoding="utf-8"))
-    dev_rows = json.loads((data / "questions_dev.json").read_text(encoding="utf-8"))
-    parts = {
-        "held": best_readings(data, [row for row in train if is_held_out(row["db_id"])], "train_databases"),
-        "dev": best_readings(data, dev_rows, "databases"),
-    }
-    fitted = {**dict.fromkeys(ROW_WEIGHTS, 0.0), **calibration([item for item in parts["held"] if item.is_answer])}
-    for name, found in parts.items():
-        answered = [item for item in found if item.is_answer]
-        print(f"{name:5} {len(found):5} readings: area {separation([(i.confidence, i.right) for i in found])[1]:.3f}")
-        for beside, with_rows in (("", False), (", rows looked at", True)):
-            stated = sorted((item.calibrated(fitted, with_rows=with_rows), item.right) for item in answered)
-            error, area = separation(stated)
-            print(f"{name:5} {len(answered):5} answered{beside}: calibration error {error:.3f}, area {area:.3f}")
-        show_bins(stated)
-    return fitted
-
-
 def write_weights(weights: dict[str, float], fitted: dict[str, float]) -> Path:
     """Write the weights and the calibration into the translator's package."""
     target = Path(translator.__file__).parent / "words" / "confidence.toml"
     lines = [
-        "# Weights of the facts about a reading, fitted on the developed part of the training questions by",
-        "# `benchmarks/fit_translator.py`. No fact names a table, a column or a word.",
+        "# Weights of the facts about a reading, fitted on the training questions by `benchmarks/fit_translator.py`. No fact",
+        "# names a table, a column or a word.",
         "",
         "[weights]",
         *(f"{name} = {weight}" for name, weight in weights.items()),
         "",
-        "# From a confidence to how often such readings are right, fitted on the databases that were held out of the weights",
+        "# From a confidence to how often such readings are right, by folds of databases,",
         "# together with what the rows say (`ROW_WEIGHTS` of the presenter).",
         "[calibration]",
         *(f"{name} = {value}" for name, value in fitted.items() if name not in ROW_WEIGHTS),
@@ -308,25 +324,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     if not given.data.is_dir():
         parser.error(f"no data at {given.data}")
-    rows = json.loads((given.data / "questions_train.json").read_text(encoding="utf-8"))
-    rows = [row for row in rows if not is_held_out(row["db_id"])]
-    result = examples(given.data, rows)
-    counts: defaultdict[bool, int] = defaultdict(int)
-    for item in result:
-        counts[item.is_spoilt] += 1
-    print(
-        f"{counts[False]} readings and {counts[True]} of spoilt questions; threshold {CONFIDENCE_MIN}, floor {NOTHING_OPEN_MIN}"
+    train, dev = (
+        json.loads((given.data / f"questions_{name}.json").read_text(encoding="utf-8")) for name in ("train", "dev")
     )
-    report(judged_apart(result), len(rows))
-    weights = fit(result)
-    for name, weight in weights.items():
-        print(f"  {name:18} {weight:7.3f}")
-    fitted = report_calibration(given.data)
-    for name, value in fitted.items():
+    found = examples(given.data / "train_databases", train, with_spoilt=True)
+    print(f"{sum(item.is_spoilt for item in found)} readings of spoilt questions; threshold {CONFIDENCE_MIN}")
+    by_folds = judged_apart(found)
+    report("developed, by folds", [pair for pair in by_folds if pair[1].is_developed], _count(train, is_held=False))
+    held = [pair for pair in by_folds if not pair[1].is_developed]
+    report("held out, by folds", held, _count(train, is_held=True))
+    weights, fitted = fit(found), calibration(answered_of(by_folds))
+    of_dev = [
+        (confidence_by(weights, item), item) for item in examples(given.data / "databases", dev, with_spoilt=False)
+    ]
+    report("dev", of_dev, len(dev))
+    report_calibration("held out, by folds", answered_of(held), fitted)
+    report_calibration("dev", answered_of(of_dev), fitted)
+    for name, value in {**weights, **fitted}.items():
         print(f"  {name:18} {value:7.3f}")
     if given.write:
         print(write_weights(weights, fitted).name)
     return 0
+
+
+def _count(rows: Sequence[dict[str, str]], *, is_held: bool) -> int:
+    return sum(is_held_out(row["db_id"]) == is_held for row in rows)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ _SAME_COLUMN_BONUS: Final = 0.25
 _KIND_BONUS: Final = 0.12
 _TABLE_BONUS: Final = 0.05
 _COUNTED_BONUS: Final = 0.15
-_SIBLING_BONUS: Final = 0.1
+_SIBLING_BONUS: Final = 0.15
 _SAID_BONUS: Final = 0.12
 _TWICE_COST: Final = 0.4
 _NAMED_MIN: Final = 0.9
@@ -200,7 +200,7 @@ def _siblings(nodes: Sequence[Node], place: int) -> frozenset[int]:
         joined = False
         while 0 <= other < len(nodes):
             node = nodes[other]
-            if node.op is Op.AND or node.text in {",", "、", "，"}:
+            if node.op is Op.AND or node.text in {",", "、", "，", "和"}:
                 joined = True
             elif node.kind is not NodeKind.STOP or node.text.lower() in {"of", "for", "in"}:
                 break

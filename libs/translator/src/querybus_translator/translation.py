@@ -32,10 +32,10 @@ from querybus_translator.schema.nodes import read_nodes
 from querybus_translator.schema.phrases import Node, NodeKind
 from querybus_translator.writing.form import Form, describe
 
-CONFIDENCE_MIN: Final = 0.72
+CONFIDENCE_MIN: Final = 0.7
 LIKELY_MIN: Final = 0.25
 """From there on a reading of every word is offered, in words, where it is not sure enough to be answered with."""
-OFFERED_MIN: Final = 0.05
+OFFERED_MIN: Final = 0.03
 """From there on the best reading is offered although it leaves words out."""
 QUESTION_LENGTH_MAX: Final = 2_000
 DEFINITION_LENGTH_MAX: Final = 120
@@ -227,7 +227,7 @@ def _command(nodes: tuple[Node, ...]) -> str | None:
 
 
 def is_sure(best: Reading) -> bool:
-    """Return whether a reading may be answered with: sure enough, and no way of joining as good as another."""
+    """Return whether a reading may be answered with: sure enough, and nothing of it open."""
     return best.confidence >= CONFIDENCE_MIN and not best.is_open
 
 

@@ -203,14 +203,17 @@ def rivalry(score: float, rival: float | None) -> dict[str, float]:
 def weigh(judgement: Judgement, facts: Mapping[str, float]) -> float:
     """Return the confidence in 0..1 from a judgement and all facts of its reading."""
     weights = _weights()
-    confidence = judgement.rule
-    if weights:
-        total = weights["constant"] + sum(weights.get(name, 0.0) * value for name, value in facts.items())
-        confidence = 1 / (1 + math.exp(-max(-30.0, min(30.0, total))))
-        if not any(facts.get(name) for name in _OPEN_MATTERS) and facts.get("doubts", 0.0) < _DOUBTS_FEW:
-            # Nothing is left open, so there is nothing to ask about.
-            confidence = max(confidence, NOTHING_OPEN_MIN)
-    return round(confidence * judgement.defined_share, 4)
+    if not weights:
+        return judgement.rule
+    return round(weighed(weights, facts) * judgement.defined_share, 4)
+
+
+def weighed(weights: Mapping[str, float], facts: Mapping[str, float]) -> float:
+    """Return the share, 0..1, that weights and facts come to; where nothing is left open there is nothing to ask about."""
+    total = weights["constant"] + sum(weights.get(name, 0.0) * value for name, value in facts.items())
+    share = 1 / (1 + math.exp(-max(-30.0, min(30.0, total))))
+    is_open = any(facts.get(name) for name in _OPEN_MATTERS) or facts.get("doubts", 0.0) >= _DOUBTS_FEW
+    return share if is_open else max(share, NOTHING_OPEN_MIN)
 
 
 def calibrated(confidence: float) -> float:

@@ -36,8 +36,11 @@ class Reading:
 
     @property
     def is_open(self) -> bool:
-        """Whether tables can be joined in several ways that are as good as one another."""
-        return bool(self.written.keys or self.written.ways)
+        """Whether it is to be asked about however sure it is: ways of joining that are as good as one another, a number or a
+        text that was passed over, a doubt as great as that.
+        """
+        ways = self.written.keys or self.written.ways
+        return bool(ways or self.facts["unread_literals"]) or self.facts["doubts"] >= 1
 
 
 def read(nodes: tuple[Node, ...], index: CatalogIndex, today: date) -> tuple[Reading, ...]:
