@@ -55,6 +55,16 @@ def test_a_word_of_the_same_meaning_stands_for_a_name(question: str) -> None:
     assert sql(question) == 'SELECT COUNT(*) FROM "film"'
 
 
+@pytest.mark.parametrize(
+    ("said", "meant", "closeness"),
+    [("tune", "song", NEAR), ("altitude", "elevation", NEAR), ("winner", "champion", NEAR), ("size", "area", FAR)],
+)
+def test_what_people_say_for_each_others_names_is_known_beside_the_dictionary(
+    said: str, meant: str, closeness: float
+) -> None:
+    assert english_words(frozenset({meant}))[said][meant] == closeness
+
+
 def test_near_far_and_broader_words_are_less_close_in_this_order() -> None:
     words = english_words(frozenset({"student", "medicine", "story"}))
     assert words["pupil"] == {"student": NEAR}

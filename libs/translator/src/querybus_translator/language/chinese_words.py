@@ -15,6 +15,7 @@ from typing import Final
 
 from querybus.text.readable_name import bilingual
 from querybus_translator.language.lexicon import lexicon
+from querybus_translator.language.stems import base_form
 from querybus_translator.language.time.words import time_words
 
 _WORDS_MAX: Final = 2
@@ -23,8 +24,18 @@ _WORDS_MAX: Final = 2
 @lru_cache(maxsize=1)
 def business_words() -> Mapping[str, tuple[str, ...]]:
     """Return Chinese words of work, each with the English names that things of work have for it, the likeliest first."""
+    return _listed("zh")
+
+
+def _listed(part: str) -> Mapping[str, tuple[str, ...]]:
     text = resources.files("querybus_translator").joinpath("words", "business.toml").read_text(encoding="utf-8")
-    return {word: tuple(names) for word, names in tomllib.loads(text)["zh"].items()}
+    return {word: tuple(names) for word, names in tomllib.loads(text)[part].items()}
+
+
+@lru_cache(maxsize=1)
+def column_words() -> Mapping[str, tuple[str, ...]]:
+    """Return what columns of ordinary databases are called in Chinese, each with English names beside the dictionary's."""
+    return _listed("columns")
 
 
 def chinese_words(english: frozenset[str], *, partly: bool = False) -> Mapping[str, frozenset[str]]:
@@ -61,10 +72,12 @@ def chinese_words(english: frozenset[str], *, partly: bool = False) -> Mapping[s
         is_name = len(chinese) > 1 and chinese not in words.verbs
         if is_name and name.count(" ") < _WORDS_MAX and english.issuperset(name.split()):
             result[chinese].add(name)
-    for chinese, names in business_words().items():
-        meant = [name for name in names if english.issuperset(name.split()) and name.count(" ") < _WORDS_MAX]
-        if meant:
-            result[chinese] = set(meant)
+    for listed, is_alone in ((business_words(), True), (column_words(), False)):
+        for chinese, names in listed.items():
+            said = (form for name in names for form in (name, " ".join(map(base_form, name.split()))))
+            meant = {name for name in said if english.issuperset(name.split()) and name.count(" ") < _WORDS_MAX}
+            if meant:
+                result[chinese] = meant if is_alone else result[chinese] | meant
     taken = (words.chinese, words.chinese_stopwords, words.stored, words.vague, time_words())
     return {
         chinese: frozenset(meant) for chinese, meant in result.items() if not any(chinese in list_ for list_ in taken)

@@ -179,7 +179,7 @@ def lexicon() -> Lexicon:
         light_words=frozenset(stop["light"]),
         verbs=frozenset((*stop["verbs"], *stop["verbs_zh"])),
         deeds=frozenset(stop["deeds"]),
-        relating=frozenset(stop["relating"]),
+        relating=frozenset((*stop["relating"], *stop["relating_zh"])),
         verbs_behind_do=frozenset(stop["verbs_behind_do"]),
         chinese_stopwords=frozenset(stop["zh"]),
         related=related,

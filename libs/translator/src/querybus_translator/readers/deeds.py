@@ -15,6 +15,11 @@ from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
 def read_verbs_of_doers(sketch: Sketch) -> None:
     """ "Players who play as goalkeeper", "the mountains that climbers climb": the verb says again what they are called."""
     if sketch.chinese:
+        for place, node in enumerate(sketch.nodes):
+            # 报名日期 is a day, and nobody who does something.
+            names = place + 1 < len(sketch.nodes) and sketch.column(place + 1) is not None
+            if node.kind is NodeKind.WORD and not names and _relates(sketch, place):
+                sketch.take(place)
         return
     entries = (
         sketch.index.entries_of_table(pick.table)

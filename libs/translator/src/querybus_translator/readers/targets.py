@@ -35,8 +35,7 @@ from querybus_translator.readers.figures.shares import (
     read_shares,
 )
 from querybus_translator.readers.superlatives import LASTING, is_lasting
-from querybus_translator.schema.labels import key_columns, labels
-from querybus_translator.schema.meant import holds_years
+from querybus_translator.schema.labels import holds_years, key_columns, labels
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Form, Measure, columns_of
 from querybus_translator.writing.listed import list_beside, list_values

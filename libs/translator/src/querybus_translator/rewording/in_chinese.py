@@ -20,6 +20,9 @@ _EXTREME: Final = re.compile(r"最[高大低小]")
 _SCORE: Final = re.compile("(平均|最高|最低)分(?![\\u6570\\u949f\\u7c7b\\u7ec4\\u5e97\\u652f\\u90e8\\u522b])")
 _SCORES: Final = ("分数", "得分", "评分", "成绩")
 _HAN: Final = "[\u4e00-\u9fff]"
+_RISING: Final = "轻到重|短到长|便宜到贵|年轻到年[长老]|矮到高|薄到厚|窄到宽|浅到深|弱到强|差到好|稀到密"
+_FALLING: Final = "重到轻|长到短|贵到便宜|年[长老]到年轻|高到矮|厚到薄|宽到窄|深到浅|强到弱|好到差|密到稀"
+_NUMBER: Final = r"(?:\d+|[一二两三四五六七八九十百]+)"
 _PLAINER: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     # 每个政党各有多少名司机: "each" is said twice.
     (re.compile(r"(?P<each>每[^，。？?,]{1,16}?)各(?:自)?(?![个种类位国地省市级条家])"), r"\g<each>"),
@@ -29,6 +32,28 @@ _PLAINER: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     (re.compile(r"(?P<by>按照?[^，。？?,]{1,12}?)(?:[从由]早到晚|[从由]旧到新|[从由]远到近|由远及近|[从由]先到后|先后(?:顺序)?)"), r"\g<by>升序"),
     (re.compile(r"(?P<by>按照?[^，。？?,]{1,12}?)(?:[从由]晚到早|[从由]新到旧|[从由]近到远|由近及远|[从由]后到先)"), r"\g<by>降序"),
     (re.compile(r"字母(?:的)?升序"), "字母顺序"),
+    (re.compile(r"字母(?:顺序)?(?:的)?(?:降序|倒序|逆序|倒着)"), "字母降序"),
+    # 按体重从轻到重: an order that is called by what the figures mean.
+    (re.compile(rf"(?<=[\u4e00-\u9fff])[，,]?[从由](?:{_RISING})"), "升序"),
+    (re.compile(rf"(?<=[\u4e00-\u9fff])[，,]?[从由](?:{_FALLING})"), "降序"),
+    # 最大的和最小的年龄 are figures of one column.
+    (re.compile(r"(?P<one>最[高低大小长短])的(?P<joint>[和与、及])(?P<other>最[高低大小长短])的"), r"\g<one>\g<joint>\g<other>"),
+    # 分别是多少 behind several things that are asked for.
+    (re.compile(r"(?:分别|各自)(?=(?:是|为)?(?:多少|什么)|叫什么|有多少|是谁|在哪)"), ""),
+    # 姓什么叫什么名 asks for both names.
+    (re.compile(r"的?姓什么[，,、]?(?:叫什么名字?|名字?(?:叫|是)?什么|叫什么)"), "的姓和名是什么"),
+    # 至少20层的建筑 has so many floors.
+    (re.compile(rf"(?P<bound>至少|最少|至多|最多|不少于|不超过|超过|高于|低于|多于|少于)(?:有)?(?P<number>{_NUMBER})层(?P<more>以上|以下)?的"), r"层数\g<bound>\g<number>\g<more>的"),
+    # 三次或更多评分 is at least three.
+    (re.compile(rf"(?P<number>{_NUMBER})(?P<unit>[次个名位条张份场本家门部首])(?:或|及)(?:更多|以上)的?"), r"至少\g<number>\g<unit>"),
+    # 名称和排名: a rank is asked for.
+    (re.compile(r"(?<=[的和、与])排名(?=[。？?、，]|是|和|与|分别|$)"), "名次"),
+    # 没有关联的产品 has none.
+    (re.compile(r"(?P<none>没有|无)(?:任何)?(?:相?关联|对应|相应)的"), r"\g<none>"),
+    # 有多少层 asks for the column of floors.
+    (re.compile(r"(?:的)?(?:楼层)?(?:一共|总共)?有(?:多少|几)层(?=[。？?]|$)"), "的层数是多少"),
+    # 是什么时候发布的 asks for the day on which it was.
+    (re.compile(rf"(?:是)?(?:什么时候|何时)(?P<done>{_HAN}{{2}})的(?=[。？?]|$)"), r"的\g<done>日期是什么"),
     # 哪种付款方式用得最多 is the most common one.
     *(
         (
@@ -62,7 +87,7 @@ def plain_chinese(question: str, index: CatalogIndex) -> str:
     """Return a question with plainer words: 按渠道统计预订 asks for the number of bookings of each channel."""
     for said, plain in _PLAINER:
         question = said.sub(plain, question)
-    question = _COUNTED_BY.sub(r"各\g<by>的\g<what>数", _last_names(_scores(question, index), index))
+    question = _COUNTED_BY.sub(r"各\g<by>的\g<what>数", _names_of_people(_scores(question, index), index))
     return _FIGURES.sub(lambda said: _EXTREME.sub(r"\g<0>值", said[0]), question)
 
 
@@ -78,17 +103,24 @@ def _scores(question: str, index: CatalogIndex) -> str:
     return _SCORE.sub(rf"\1{known or _SCORES[0]}", question)
 
 
-_LAST_NAME: Final = re.compile(r"的?姓什么|的姓氏?(?:是什么)?(?=[是和、，,。？?]|$)")
+_LAST_NAME: Final = re.compile(
+    r"(?P<of>的)?(?:姓(?P<asked>什么)|姓氏?(?P<is>是什么)?(?=[和、与](?:名|first)|[是、，,。？?]|$)|姓氏?(?:是|为)?(?=[“\"‘'「]))"
+)
+_FIRST_NAME: Final = re.compile(r"(?<=[的和、与])名(?=[是、，,。？?]|[和与]姓|$)")
 _LAST_NAMES: Final = frozenset(
     {("last", "name"), ("l", "name"), ("lname",), ("lastname",), ("surname",), ("family", "name")}
 )
+_FIRST_NAMES: Final = frozenset({("first", "name"), ("f", "name"), ("fname",), ("firstname",), ("given", "name")})
 
 
-def _last_names(question: str, index: CatalogIndex) -> str:
-    """老师姓什么 asks for the column of last names, where that is called in English."""
-    if _LAST_NAME.search(question) is None:
-        return question
-    names = (tuple(name_words(column.name)) for table in index.catalog.tables for column in table.columns)
-    if not any(name in _LAST_NAMES for name in names):
-        return question
-    return _LAST_NAME.sub(lambda said: "的last name" + ("是什么" if "什么" in said[0] else ""), question)
+def _names_of_people(question: str, index: CatalogIndex) -> str:
+    """老师姓什么 asks for the column of last names, 他们的名 for that of first names, where those are called in English."""
+    names = {tuple(name_words(column.name)) for table in index.catalog.tables for column in table.columns}
+    if names & _FIRST_NAMES:
+        question = _FIRST_NAME.sub("first name", question)
+    return _LAST_NAME.sub(_last_name, question) if names & _LAST_NAMES else question
+
+
+def _last_name(said: re.Match[str]) -> str:
+    of = said["of"] or ("的" if said["asked"] else "")
+    return f"{of}last name{said['is'] or ('是什么' if said['asked'] else '')}"

@@ -25,7 +25,7 @@ class ChineseMeanings:
     """
 
     names: dict[str, Mapping[str, float]] = field(default_factory=dict[str, Mapping[str, float]])
-    compounds: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
+    compounds: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict[str, tuple[tuple[str, str], ...]])
     values: dict[str, list[tuple[str, ...]]] = field(default_factory=dict[str, list[tuple[str, ...]]])
     parts: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
@@ -46,9 +46,11 @@ def chinese_meanings(
             result.values[chinese] = keys
         said = [item for item in sorted(meant) if item in own]
         pairs = [item.split() for item in sorted(meant) if " " in item and all(word in own for word in item.split())]
+        if pairs:
+            result.compounds[chinese] = tuple((first, second) for first, second in pairs)
         if pairs and not said:
-            result.compounds[chinese] = (pairs[0][0], pairs[0][1])
-        elif names := stands_for(said or meant, own, others):
+            continue
+        if names := stands_for(said or meant, own, others):
             result.names[chinese] = names
         elif not keys:
             words = dict.fromkeys(word for item in sorted(meant) for word in item.split())

@@ -110,7 +110,7 @@ class CatalogIndex:
                 self._initials[word[:1]].append(word)
         self._translated: Mapping[str, Mapping[str, float]] = {}
         self.parts_of_meanings: Mapping[str, tuple[str, ...]] = {}
-        self.compounds: Mapping[str, tuple[str, str]] = {}
+        self.compounds: Mapping[str, tuple[tuple[str, str], ...]] = {}
         """Chinese words that stand for two English ones: 血型 is a blood type."""
         self._other_words: Mapping[str, Mapping[str, float]] | None = None
         self._reads_chinese = False

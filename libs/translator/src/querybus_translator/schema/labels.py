@@ -5,15 +5,17 @@ The words are those of the lexicon's group for names, in both languages; the sho
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
-from querybus.core.catalog import ColumnKind
+from querybus.core.catalog import Column, ColumnKind
 from querybus_translator.language.lexicon import lexicon
 from querybus_translator.language.names import is_han
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.writing.form import ColumnRef
 
 _LABELS_MAX = 2
+_YEAR: Final = re.compile(r"1[5-9]\d\d|20\d\d")
 
 
 def labels(index: CatalogIndex, table: int, *, chinese: bool = False) -> tuple[ColumnRef, ...]:
@@ -150,3 +152,10 @@ def key_columns(index: CatalogIndex, table: int) -> tuple[ColumnRef, ...]:
         return ()
     places = {column.name: place for place, column in enumerate(own.columns)}
     return (ColumnRef(table, places[own.primary_key[0]]),) if own.primary_key[0] in places else ()
+
+
+def holds_years(column: Column) -> bool:
+    """Return whether a column says when: by its type, or as whole numbers of four digits."""
+    ends = (column.profile.value_min, column.profile.value_max) if column.profile is not None else ()
+    is_year = column.kind is ColumnKind.INTEGER and bool(ends) and all(end and _YEAR.fullmatch(end) for end in ends)
+    return is_year or column.kind in (ColumnKind.DATE, ColumnKind.DATETIME)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from querybus.core.catalog import Column, ColumnKind
+from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import FIGURES, Op, lexicon
 from querybus_translator.language.names import name_words
 from querybus_translator.language.time.words import unit_of
@@ -16,7 +15,7 @@ from querybus_translator.language.units import unit_of_measure
 from querybus_translator.schema.chinese import TRANSLATED
 from querybus_translator.schema.comparison import CANDIDATES_MAX, Candidate, compare_names
 from querybus_translator.schema.index import RELATED, CatalogIndex
-from querybus_translator.schema.labels import labels
+from querybus_translator.schema.labels import holds_years, labels
 from querybus_translator.schema.other_names import doers_of
 from querybus_translator.schema.values import flag_values
 
@@ -485,14 +484,12 @@ def closest(candidates: list[Candidate], first: Token, head: Token, index: Catal
         and not _is_outdone(link, exactly, is_label=head.base in lexicon().label_words)
         and not _is_key_of_role(link, exactly, index)
         and not _is_key_of_rows(link, exactly, index)
+        and not _refers_to_whole(link, exactly, index)
     )[:CANDIDATES_MAX]
 
 
-def holds_years(column: Column) -> bool:
-    """Return whether a column says when: by its type, or as whole numbers of four digits."""
-    ends = (column.profile.value_min, column.profile.value_max) if column.profile is not None else ()
-    is_year = column.kind is ColumnKind.INTEGER and bool(ends) and all(end and _YEAR.fullmatch(end) for end in ends)
-    return is_year or column.kind in (ColumnKind.DATE, ColumnKind.DATETIME)
-
-
-_YEAR: Final = re.compile(r"1[5-9]\d\d|20\d\d")
+def _refers_to_whole(link: Candidate, exactly: Sequence[Candidate], index: CatalogIndex) -> bool:
+    """Whether a link is with rows that only bring in those that the word is all of the name of: 比赛 is a match, and no entry to one."""
+    called = {other.table for other in exactly if other.column is None}
+    edges = index.graph.edges_of(link.table) if link.column is None and link.table not in called else ()
+    return any(edge.source == link.table and edge.target in called for edge in edges)

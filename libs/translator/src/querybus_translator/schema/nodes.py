@@ -25,13 +25,13 @@ from querybus_translator.language.tokens import Token, TokenKind, tokenize
 from querybus_translator.language.units import unit_of_measure
 from querybus_translator.schema.additive import is_additive
 from querybus_translator.schema.comparison import Candidate
+from querybus_translator.schema.figures import with_figures
 from querybus_translator.schema.index import CatalogIndex
-from querybus_translator.schema.labels import labels
+from querybus_translator.schema.labels import holds_years, labels
 from querybus_translator.schema.meant import (
     EXACT_SCORE,
     LIGHT_SCORE_MIN,
     closest,
-    holds_years,
     is_figure_of,
     links_meant,
     recalled,
@@ -72,7 +72,7 @@ def read_nodes(question: str, index: CatalogIndex, today: date) -> tuple[Node, .
         nodes.append(span.node)
         end = span.start
     nodes.reverse()
-    return tuple(_with_names(nodes, index))
+    return tuple(_with_names(list(with_figures(nodes, index)), index))
 
 
 def _with_names(nodes: Sequence[Node], index: CatalogIndex) -> Iterator[Node]:
@@ -161,7 +161,7 @@ def _cut_chinese(tokens: Sequence[Token], index: CatalogIndex) -> list[Token]:
     words = lexicon()
     known = _Words(
         index.han_words, words.chinese, words.chinese_stopwords, words.measure_words, words.measured, words.verbs,
-        words.stored, words.vague, time_words(),
+        words.relating, words.stored, words.vague, time_words(),
     )  # fmt: skip
     length_max = max(index.han_length_max, 8)
     result: list[Token] = []
@@ -178,9 +178,9 @@ def _cut_chinese(tokens: Sequence[Token], index: CatalogIndex) -> list[Token]:
             number = chinese_number(piece)
             if number is not None and piece not in index.han_words and piece not in words.chinese:
                 result.append(Token(piece, str(number), str(number), TokenKind.NUMBER))
-            elif norm in index.compounds and _is_one_name(index.compounds[norm], index):
+            elif named := [words for words in index.compounds.get(norm, ()) if _is_one_name(words, index)]:
                 half = max(1, len(piece) // 2)
-                parts = zip((piece[:half], piece[half:]), index.compounds[norm], strict=True)
+                parts = zip((piece[:half], piece[half:]), named[0], strict=True)
                 result += [Token(text, word, word, TokenKind.HAN) for text, word in parts]
             else:
                 result.append(Token(piece, norm, norm, TokenKind.HAN))
