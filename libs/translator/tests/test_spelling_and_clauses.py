@@ -80,6 +80,8 @@ def sql(question: str) -> str:
     [
         ("How many colours of paintings are there?", "How many colors of paintings are there?"),
         ("What is the painting about?", "What is the description of the painting?"),
+        ("painters from Z to A", "List the names of painters in reverse alphabetical order"),
+        ("Which piece of art has the highest price?", "Which painting has the highest price?"),
         (
             'Which painters have "@example.org" in their email?',
             'Which painters are there whose email contains "@example.org"?',
@@ -88,6 +90,33 @@ def sql(question: str) -> str:
 )
 def test_it_is_read_as_the_catalog_says_it(asked: str, plainer: str) -> None:
     assert sql(asked) == sql(plainer)
+
+
+def test_rows_in_alphabetical_order_stand_by_their_names_and_those_by_size_are_asked_about() -> None:
+    assert sql("painters from A to Z").endswith('ORDER BY "name" ASC')
+    assert sql("List all painters alphabetically").endswith('ORDER BY "name" ASC')
+    for question in (
+        "painters from the smallest to the largest",
+        "Where are the painters, from the largest to the smallest?",
+    ):
+        assert isinstance(read(question), NotRead), question
+
+
+def test_who_owns_something_is_its_owner() -> None:
+    shop = Table(
+        name="shop",
+        columns=(
+            column("shop_id", ColumnKind.INTEGER),
+            column("name"),
+            column("owner"),
+            column("city", values=("Bern", "Basel")),
+        ),
+        primary_key=("shop_id",),
+    )
+    shops = Catalog(connection="shops", dialect=Dialect.SQLITE, tables=(shop,))
+    found = translate("Who owns the shops in Bern?", shops, today=TODAY)
+    assert isinstance(found, Translated)
+    assert found.sql == """SELECT "owner" FROM "shop" WHERE "city" = 'Bern'"""
 
 
 def test_records_are_of_the_one_table_that_is_called_so() -> None:
@@ -104,6 +133,8 @@ def test_records_are_of_the_one_table_that_is_called_so() -> None:
         "What were the paintings about, and how much did they cost?",
         "Which painters painted, and since when?",
         "Whose painting is blue?",
+        "Painters with their email and where they are",
+        "How much has been spent altogether, and what is a painting's price on average?",
     ],
 )
 def test_what_is_asked_for_and_not_shown_is_asked_back(question: str) -> None:

@@ -11,8 +11,8 @@ from querybus_translator.readers.figures.amounts import MONEY_ROWS, MONEY_ROWS_Z
 from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.contradictions import are_contradictory
-from querybus_translator.writing.form import Aggregate, Comparison, Literal, Membership, Operator, tables_of
-from querybus_translator.writing.sketch import Sketch
+from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Literal, Membership, Operator, tables_of
+from querybus_translator.writing.sketch import TEMPORAL, Sketch
 
 
 def counts_itself(whole: Whole) -> bool:
@@ -241,29 +241,46 @@ def drops_each(whole: Whole) -> bool:
     )
 
 
+def lacks_beside_its_own_day(whole: Whole) -> bool:
+    """ "罚款没有支付": the day of that is one of the fine's own, whatever else was paid by whom it was for."""
+    sketch = whole.sketch
+    for place, absence in sketch.absences:
+        if not isinstance(absence, Membership):
+            continue
+        own = absence.left.table
+        links = (link for node in sketch.nodes[place : place + 2] for link in node.candidates if link.table == own)
+        days = (ColumnRef(own, link.column) for link in links if link.column is not None and link.value is None)
+        if any(sketch.kind(day) in TEMPORAL for day in days):
+            return True
+    return False
+
+
 def passes_over_clause(whole: Whole) -> bool:
     """Return whether less is shown than was asked for: "who are they and where do they come from" asks for two things.
 
     So does "what is it about, and when was it": nothing that is read stands for what something is about.
     """
     sketch, form = whole.sketch, whole.form
-    # "Parcels posted in 2025, how many?", "of all claims, what was the first": nothing was asked before.
-    if sketch.chinese or form.everything is not None or not sketch.nodes or sketch.op(0) is None:
+    if sketch.chinese or form.everything is not None or not sketch.nodes:
         return False
     said = [node.text.lower() for node in sketch.nodes]
+    # "Parcels posted in 2025, how many?", "of all claims, what was the first": nothing was asked before.
+    asks_first = sketch.op(0) is not None or said[0] in _ASKING_WORDS
     asked = [
         place + 1
         for place, node in enumerate(sketch.nodes[:-1])
-        if (node.op is Op.AND or node.text == ",")
+        if (node.op is Op.AND or (node.text == "," and asks_first))
         and (said[place + 1].split(" ")[0] in _ASKING_WORDS or _asks_who_is(sketch, place + 1))
     ]
+    # "Schools with their mascots and where they are": nothing behind the last "and" is read.
     nothing_read = any(
-        not sketch.taken[place] and all(node.kind is not NodeKind.LINK for node in sketch.nodes[place:])
+        not (asks_first and sketch.taken[place])
+        and all(node.kind is not NodeKind.LINK for node in sketch.nodes[place:])
         for place in asked
     )
     ends = (place for place, text in enumerate(said) if text == "about")
     about = said[0].startswith("what") and any(_ends_clause(sketch, place) for place in ends)
-    return nothing_read or about or (bool(asked) and len(form.targets) <= len(asked))
+    return nothing_read or about or (bool(asked) and asks_first and len(form.targets) <= len(asked))
 
 
 def _asks_who_is(sketch: Sketch, place: int) -> bool:

@@ -8,8 +8,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op
 from querybus_translator.readers.figures.amounts import has_few_values
+from querybus_translator.schema.labels import labels
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, Measure, Ordering
 from querybus_translator.writing.sketch import TEMPORAL, Sketch
@@ -84,19 +86,22 @@ def _read_order(sketch: Sketch, places: list[int]) -> None:
         sketch.orderings = [Ordering(Measure(column), descending) for column in times[:1]]
         sketch.doubts += 0.05 * (len(times) - 1) if times else 1.0
         return
+    sizes = any(_sorts_sizes(sketch.nodes[place].text) for place in places)
     # "List the names in alphabetical order": what is listed first is what sorts.
-    for place in range(first):
+    free = [place for place in range(first) if sketch.is_free(place) and sketch.asked[place]]
+    for place in (*free, *(place for place in range(last, len(sketch.nodes)) if sketch.is_free(place))):
         column = sketch.column(place)
-        if column is not None and sketch.is_free(place) and sketch.asked[place]:
+        if column is not None:
             sketch.orderings = [Ordering(Measure(column), descending)]
+            # "Where are the schools, from the smallest to the largest": a name has no size.
+            has_none = sizes and sketch.kind(column) is ColumnKind.TEXT
+            sketch.doubts += 1.0 if has_none else 0.05 * (place >= last)
             return
-    for place in range(last, len(sketch.nodes)):
-        column = sketch.column(place)
-        if column is not None and sketch.is_free(place):
-            sketch.orderings = [Ordering(Measure(column), descending)]
-            sketch.doubts += 0.05
-            return
-    sketch.doubts += 0.3
+    by_name = any(_sorts_letters(sketch.nodes[place].text) for place in places)
+    named = [labels(sketch.index, table) for table in sketch.mentioned_tables()[:1] if by_name]
+    # "Customers from A to Z" stand by their names; what has another order stands by nothing that is known.
+    sketch.orderings = [Ordering(Measure(column), descending) for columns in named for column in columns]
+    sketch.doubts += 0.05 if sketch.orderings else 1.0
 
 
 def _listed_by(sketch: Sketch) -> None:
@@ -155,6 +160,10 @@ def _is_verb(sketch: Sketch, place: int) -> bool:
 
 def _sorts_letters(text: str) -> bool:
     return any(name in text.lower() for name in ("alphabet", "lexic", "字母"))
+
+
+def _sorts_sizes(text: str) -> bool:
+    return any(word in text.lower() for word in ("small", "large", "big", "大", "小"))
 
 
 def _sorts_times(text: str) -> bool:

@@ -155,8 +155,11 @@ def _is_kind_of(sketch: Sketch, place: int, beside: int | None, column: ColumnRe
 
 def read_text(sketch: Sketch, place: int) -> None:
     node = sketch.nodes[place]
+    # "Members who live in Hartford" are not called so.
+    is_place = place > 0 and sketch.nodes[place - 1].text.lower() in _PLACED
     if not node.quoted:
-        _read_person(sketch, place)
+        if not is_place:
+            _read_person(sketch, place)
         return
     left = sketch.before(place, over=JOINING)
     column = sketch.column(left) if sketch.is_free(left) else None
@@ -179,7 +182,7 @@ def read_text(sketch: Sketch, place: int) -> None:
     if column is None:
         left = sketch.after(place)
         column = sketch.column(left) if sketch.is_free(left) else None
-    if column is None and sketch.table(left) is not None:
+    if column is None and sketch.table(left) is not None and not is_place:
         named = label_columns(sketch, sketch.table(left) or 0)
         column = named[0] if named else None
         left = None
@@ -275,6 +278,26 @@ def _halves(sketch: Sketch, column: ColumnRef, text: str) -> tuple[tuple[ColumnR
 
 _OTHERS: Final = frozenset({"of", "does", "did", "do", "has", "have"})
 _WHERE: Final = frozenset({"at", "in", "from"})
+_PLACED: Final = frozenset(
+    {
+        "in",
+        "at",
+        "near",
+        "住在",
+        "居住在",
+        "居住",
+        "位于",
+        "来自",
+        "在",
+        "去",
+        "飞往",
+        "前往",
+        "抵达",
+        "出生于",
+        "毕业于",
+        "就读于",
+    }
+)
 
 
 def _place_of(sketch: Sketch, table: int) -> int | None:

@@ -79,6 +79,18 @@ _HEADCOUNT: Final = re.compile(r"\bhead ?count\b", re.IGNORECASE)
 _MEMBERS: Final = re.compile(r"\b(?P<whose>staff|crew|faculty) members?\b", re.IGNORECASE)
 
 
+_WHO_OWNS: Final = re.compile(
+    r"^\s*who (?:owns|own|owned) (?=(?:the|this|these|all|each|every) (?!most|fewest|least))", re.IGNORECASE
+)
+
+
+def who_owns(question: str, index: CatalogIndex) -> str:
+    """ "Who owns the shops that ..." asks for their owners, where a column and no table is called so."""
+    columns = [index.entries[item] for item in index.own.get("owner", ())]
+    is_column = any(entry.column is not None and ("owner",) in entry.names for entry in columns)
+    return _WHO_OWNS.sub("Who are the owners of ", question) if is_column and not index.called_by("owner") else question
+
+
 def whole_names(question: str, index: CatalogIndex) -> str:
     """The names of students are their first and last names, where these are two columns and nothing of theirs is called a name."""
 

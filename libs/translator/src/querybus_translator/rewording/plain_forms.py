@@ -40,6 +40,11 @@ _CALLED: Final = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _A_TO_Z: Final = re.compile(r"\bfrom A to Z\b")
+_Z_TO_A: Final = re.compile(r"\bfrom Z to A\b")
+_PIECES: Final = re.compile(
+    r"\bpieces? of (?=(?:furniture|equipment|clothing|luggage|baggage|software|art|artwork|music|jewell?ery|land|property|mail|news)\b)",
+    re.IGNORECASE,
+)
 _BY_EACH: Final = re.compile(r"\b(?P<done>[a-z]+) by (?:each|every) (?P<agent>[a-z]+)\b", re.IGNORECASE)
 _MONEY: Final = re.compile(r"\bhow much money\b", re.IGNORECASE)
 _MONEY_DONE: Final = re.compile(
@@ -232,6 +237,8 @@ _PLAIN: Final = (
     (_DO_MOST, r"What is the most common \g<what> of \g<rows>"),
     (_CALLED, r"What are the names of \g<which>\g<rows>\g<rest>"),
     (_A_TO_Z, "in alphabetical order"),
+    (_Z_TO_A, "in reverse alphabetical order"),
+    (_PIECES, ""),
     (_BY_EACH, _of_each),
     (_MONEY, "how much"),
     (_MONEY_DONE, r"How much was \g<done>"),

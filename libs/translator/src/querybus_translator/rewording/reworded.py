@@ -27,6 +27,7 @@ from querybus_translator.rewording.persons import (
     who_did,
     who_did_first,
     who_earns,
+    who_owns,
     whole_names,
 )
 from querybus_translator.rewording.plain_forms import in_plain_forms
@@ -458,6 +459,7 @@ _BY_CATALOG: Final = (
     _more_of,
     _most_done,
     who_did,
+    who_owns,
     _inhabitants,
     _ages,
     _best_reviews,

@@ -42,7 +42,25 @@ def canonical(form: Form, index: CatalogIndex) -> Form:
     # Groups are compared by their tables, whatever of them is shown.
     for table in () if form.group else tables_of(form):
         form = _without(form, table, index)
-    return form
+    return replace(form, where=tuple(_of_no_more_than_needed(condition, index) for condition in form.where))
+
+
+def _of_no_more_than_needed(condition: Condition, index: CatalogIndex) -> Condition:
+    """Return a membership without the tables that its rows refer to and that it says nothing of: who took part in matches
+    is in the list of who took part.
+    """
+    if not isinstance(condition, Membership):
+        return condition
+    inside = condition.form
+    named = {column.table for column in columns_of(inside)} | {target.table for target in inside.targets}
+    referred = {
+        edge.target
+        for table in named - {None}
+        for edge in (index.graph.edges_of(table) if table is not None else ())
+        if edge.source == table and edge.to_one
+    }
+    kept = tuple(table for table in inside.tables if table not in named | referred)
+    return replace(condition, form=replace(inside, tables=kept))
 
 
 def with_referred_keys(form: Form, index: CatalogIndex) -> Form:
