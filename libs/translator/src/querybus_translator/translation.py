@@ -32,7 +32,7 @@ from querybus_translator.schema.nodes import read_nodes
 from querybus_translator.schema.phrases import Node, NodeKind
 from querybus_translator.writing.form import Form, describe
 
-CONFIDENCE_MIN: Final = 0.7
+CONFIDENCE_MIN: Final = 0.72
 LIKELY_MIN: Final = 0.25
 """From there on a reading of every word is offered, in words, where it is not sure enough to be answered with."""
 OFFERED_MIN: Final = 0.03
