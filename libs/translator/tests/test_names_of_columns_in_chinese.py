@@ -126,6 +126,7 @@ def test_an_order_is_read_by_what_its_ends_are_called(question: str, order: str)
         ("列出建筑的名称和楼层数。", 'SELECT "name", "floors" FROM "building"'),
         ("建筑的平均数量是多少？", 'SELECT AVG("quantity") FROM "building"'),
         ("最大的和最小的年龄分别是多少？", 'SELECT MAX("age"), MIN("age") FROM "student"'),
+        ("学生的最大年龄和最小年龄分别是多少？", 'SELECT MAX("age"), MIN("age") FROM "student"'),
         ("姓“Chen”的学生的年龄是多少？", """SELECT "age" FROM "student" WHERE "last_name" = 'Chen'"""),
         ("至少三层的建筑叫什么名字？", 'SELECT "name" FROM "building" WHERE "floors" >= 3'),
         ("所有学生的名和姓是什么？", 'SELECT "first_name", "last_name" FROM "student"'),

@@ -203,9 +203,8 @@ def rivalry(score: float, rival: float | None) -> dict[str, float]:
 def weigh(judgement: Judgement, facts: Mapping[str, float]) -> float:
     """Return the confidence in 0..1 from a judgement and all facts of its reading."""
     weights = _weights()
-    if not weights:
-        return judgement.rule
-    return round(weighed(weights, facts) * judgement.defined_share, 4)
+    share = weighed(weights, facts) if weights else judgement.rule
+    return round(share * judgement.defined_share, 4)
 
 
 def weighed(weights: Mapping[str, float], facts: Mapping[str, float]) -> float:

@@ -38,6 +38,8 @@ _PLAINER: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     (re.compile(rf"(?<=[\u4e00-\u9fff])[，,]?[从由](?:{_FALLING})"), "降序"),
     # 最大的和最小的年龄 are figures of one column.
     (re.compile(r"(?P<one>最[高低大小长短])的(?P<joint>[和与、及])(?P<other>最[高低大小长短])的"), r"\g<one>\g<joint>\g<other>"),
+    # 最大年龄和最小年龄 as well.
+    (re.compile(rf"(?P<one>最[高低大小])(?P<what>{_HAN}{{2,4}})(?P<joint>[和与、及])(?P<other>最[高低大小])(?P=what)"), r"\g<one>\g<joint>\g<other>\g<what>"),
     # 分别是多少 behind several things that are asked for.
     (re.compile(r"(?:分别|各自)(?=(?:是|为)?(?:多少|什么)|叫什么|有多少|是谁|在哪)"), ""),
     # 姓什么叫什么名 asks for both names.
