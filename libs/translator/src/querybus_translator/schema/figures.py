@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op
 from querybus_translator.schema.comparison import Candidate
 from querybus_translator.schema.index import CatalogIndex
@@ -34,9 +33,8 @@ def with_figures(nodes: Sequence[Node], index: CatalogIndex) -> Iterator[Node]:
 def _is_figure(link: Candidate, index: CatalogIndex) -> bool:
     if link.column is None or link.value is not None:
         return False
-    column = index.column(link.table, link.column)
-    is_key = column.name in index.table(link.table).primary_key
-    return not is_key and column.kind in (ColumnKind.INTEGER, ColumnKind.NUMBER)
+    is_key = index.column(link.table, link.column).name in index.table(link.table).primary_key
+    return not is_key and index.holds_figures(link.table, link.column)
 
 
 _FIGURES: Final = frozenset({"数", "数量"})
