@@ -13,6 +13,7 @@ from typing import Final
 from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import POSSESSIVES, Op
 from querybus_translator.language.names import is_han
+from querybus_translator.language.stems import stem
 from querybus_translator.language.time.words import step_at
 from querybus_translator.schema.comparison import Candidate
 from querybus_translator.schema.index import CatalogIndex
@@ -32,6 +33,7 @@ _TABLE_BONUS: Final = 0.05
 _COUNTED_BONUS: Final = 0.15
 _SIBLING_BONUS: Final = 0.15
 _SAID_BONUS: Final = 0.12
+_DEED_BONUS: Final = 0.06
 _TWICE_COST: Final = 0.4
 _NAMED_MIN: Final = 0.9
 _MENTION_MIN: Final = 0.8
@@ -176,7 +178,8 @@ def _possessor(nodes: Sequence[Node], place: int) -> int | None:
 def _of_somebody(nodes: Sequence[Node], place: int) -> int | None:
     """ "The names of Kyle's followers": whose they are stands between."""
     for other in range(place + 1, len(nodes) - 2):
-        if nodes[other].kind is NodeKind.TEXT and nodes[other + 1].text in _OF_SOMEBODY:
+        is_named = nodes[other].kind is NodeKind.TEXT or nodes[other].is_value
+        if is_named and nodes[other + 1].text in _OF_SOMEBODY:
             return other + 2
         if nodes[other].kind is not NodeKind.STOP:
             return None
@@ -253,6 +256,7 @@ def _bonuses(nodes: Sequence[Node], place: int, index: CatalogIndex) -> list[flo
     # "How many tests": of one table whose columns are called so as well, the rows.
     counted = before is not None and nodes[before].op is Op.COUNT
     is_alone = len({link.table for link in nodes[place].candidates}) == 1
+    deed = _stems_of(nodes, place, ahead)
     numbers: list[float] = []
     for candidate in nodes[place].candidates:
         bonus = near.get(candidate.table, 0.0) if candidate.column is not None else 0.0
@@ -272,6 +276,9 @@ def _bonuses(nodes: Sequence[Node], place: int, index: CatalogIndex) -> list[flo
                     bonus += _SAME_COLUMN_BONUS
                     break
         elif candidate.column is not None:
+            names = index.entry_of_column(candidate.table, candidate.column).names
+            # "The amount of the settlements" is what was settled, though they have a claimed one too.
+            bonus += _DEED_BONUS if any(not deed.isdisjoint(map(stem, name)) for name in names) else 0.0
             bonus += _kind_bonus(index.column(candidate.table, candidate.column).kind, literals)
             for neighbour in (behind, ahead):
                 if neighbour is not None and any(
@@ -282,6 +289,14 @@ def _bonuses(nodes: Sequence[Node], place: int, index: CatalogIndex) -> list[flo
                     break
         numbers.append(bonus)
     return numbers
+
+
+def _stems_of(nodes: Sequence[Node], place: int, ahead: int | None) -> frozenset[str]:
+    """Return the stems of the rows that something is said to be of, without those that a node says itself."""
+    if ahead is None or not _is_of(nodes, place, ahead) or is_han(nodes[place].text):
+        return frozenset()
+    own = {stem(word) for word in nodes[place].text.lower().split()}
+    return frozenset(stem(word) for word in nodes[ahead].text.lower().split()) - own
 
 
 def _spoken_of(nodes: Sequence[Node], place: int) -> tuple[int, ...]:

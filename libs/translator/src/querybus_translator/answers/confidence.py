@@ -264,7 +264,9 @@ def _unread(sketch: Sketch, form: Form) -> _Unread:
         elif node.kind is NodeKind.WORD or node.op is Op.TIMES:
             result.words += 1 + is_han(node.text)
             result.names += node.capital
-            result.undefined += node.text.lower() in lexicon().vague or sketch.op(sketch.before(place)) in _HEADS
+            result.undefined += (
+                node.text.lower() in lexicon().vague or sketch.op(sketch.before(place)) in _HEADS or _bounds(node.text)
+            )
         elif node.kind in {NodeKind.NUMBER, NodeKind.TEXT, NodeKind.PERIOD, NodeKind.RECURRING}:
             result.literals += 1
         elif node.kind is NodeKind.OP:
@@ -277,6 +279,12 @@ def _unread(sketch: Sketch, form: Form) -> _Unread:
     return result
 
 
+def _bounds(word: str) -> bool:
+    """Whether a word says on which side of something rows lie: passed over, "after the season" would be the season."""
+    return any(phrase.op in _BOUNDING for phrase in lexicon().english.get((word.lower(),), ()))
+
+
+_BOUNDING = frozenset({Op.AFTER, Op.BEFORE, Op.GREATER, Op.LESS})
 _SO_OFTEN = frozenset({"twice", "两次"})
 
 

@@ -35,7 +35,8 @@ from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.labels import known_by
 from querybus_translator.schema.nodes import read_nodes
 from querybus_translator.schema.phrases import Node, NodeKind
-from querybus_translator.writing.assemble import read_alternatives, read_groups_of
+from querybus_translator.writing.alternatives import read_alternatives
+from querybus_translator.writing.assemble import read_groups_of
 from querybus_translator.writing.form import (
     Aggregate,
     AllOf,

@@ -11,7 +11,16 @@ from querybus_translator.readers.figures.amounts import MONEY_ROWS, MONEY_ROWS_Z
 from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.contradictions import are_contradictory
-from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Literal, Membership, Operator, tables_of
+from querybus_translator.writing.form import (
+    Aggregate,
+    AnyOf,
+    ColumnRef,
+    Comparison,
+    Literal,
+    Membership,
+    Operator,
+    tables_of,
+)
 from querybus_translator.writing.sketch import TEMPORAL, Sketch
 
 
@@ -338,16 +347,30 @@ def names_the_named(whole: Whole) -> bool:
     """Return whether who is asked for is who was named: "which members commented on posts by Ann" do not ask for Ann."""
     shown = {target.column for target in whole.form.targets}
     said = {
-        condition.left.column
+        one.left.column
         for condition in whole.form.where
-        if isinstance(condition, Comparison)
-        and condition.operator is Operator.EQUAL
-        and isinstance(condition.right, Literal)
+        for one in (condition.conditions if isinstance(condition, AnyOf) else (condition,))
+        if isinstance(one, Comparison) and one.operator is Operator.EQUAL and isinstance(one.right, Literal)
     }
-    return bool(shown) and shown <= said and any(isinstance(condition, Membership) for condition in whole.form.where)
+    return not shown.isdisjoint(said) and any(isinstance(condition, Membership) for condition in whole.form.where)
 
 
 def asks_where(whole: Whole) -> bool:
     """Return whether it is asked where, and names alone were read: "where do the trips start"."""
     nodes = whole.sketch.nodes
     return bool(nodes) and nodes[0].text.lower() == "where" and not whole.sketch.targets
+
+
+def differs_from_none(whole: Whole) -> bool:
+    """Return whether rows that are another's were read where it is said that there are none: "ranks with no captain in class B"."""
+    nodes, sketch = whole.sketch.nodes, whole.sketch
+    denies = any(
+        node.op is Op.NOT and node.text.lower() in _NONE and sketch.table(place + 1) is not None
+        for place, node in enumerate(nodes)
+    )
+    differs = any(isinstance(item, Comparison) and item.operator is Operator.UNEQUAL for item in whole.form.where)
+    is_absent = any(isinstance(item, Membership) and item.negated for item in whole.form.where)
+    return denies and differs and not is_absent
+
+
+_NONE: Final = frozenset({"no", "without", "without any"})

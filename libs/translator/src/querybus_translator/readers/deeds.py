@@ -1,14 +1,26 @@
-"""Verbs that merely resemble a column: what was done, or was not, is nothing that is asked for."""
+"""Verbs that merely resemble a column, and columns that only describe: what was done, or of whom, is nothing that is asked for."""
 
 from __future__ import annotations
+
+from typing import Final
 
 from querybus_translator.language.clauses import DAY_SIGNS
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.stems import stem
+from querybus_translator.readers.orders import SORTING
 from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.schema.other_names import doers_of
 from querybus_translator.schema.phrases import NodeKind
-from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Form, Measure, Operator, columns_of
+from querybus_translator.writing.form import (
+    Aggregate,
+    ColumnRef,
+    Comparison,
+    Form,
+    Measure,
+    Operator,
+    columns_of,
+    condition_tables,
+)
 from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
 
 
@@ -124,7 +136,7 @@ def is_deed(sketch: Sketch, place: int, column: ColumnRef) -> bool:
     if word.endswith("ed") and place and sketch.nodes[place - 1].text.lower() in _DOERS:
         # "The performances they attended": how many attended is not asked.
         return True
-    if sketch.kind(column) not in TEMPORAL:
+    if sketch.kind(column) not in TEMPORAL and "date" not in sketch.words_of(column):
         return False
     said = {node.text.lower() for node in sketch.nodes}
     if place and sketch.nodes[place - 1].text.lower() in _RELATIVES and sketch.can_be_empty(column):
@@ -221,3 +233,59 @@ _BEST = frozenset({Op.HIGHEST, Op.LOWEST, Op.MOST, Op.FEWEST})
 _DETERMINERS = frozenset({"a", "an", "the", "each", "every", "per", "of", "by", "this", "that"})
 _ASKS_WHEN = frozenset({"when", "date", "dates", "day", "days", "time", "times", "month", "year", "years", "months"})
 _AUXILIARIES = frozenset({"did", "do", "does", "was", "were", "have", "has", "had", "we", "been", "ever", "never"})
+
+
+def is_described(sketch: Sketch, place: int, column: ColumnRef) -> bool:
+    """Whether a column is only there to say something of its rows, behind what is asked for.
+
+    "The languages of the countries of players from Duke", "which colleges have players who ..." show no players.
+    """
+    if sketch.chinese or not sketch.targets or sketch.is_numeric(column):
+        return False
+    if _is_behind_order(sketch, place):
+        return True
+    if _is_described_again(sketch, place, column):
+        return True
+    before = _content_before(sketch, place)
+    words = {node.text.lower() for node in sketch.nodes[(before or 0) + 1 : place]}
+    while before is not None and sketch.op(before) is Op.BOTH:
+        behind, before = before, _content_before(sketch, before)
+        words |= {node.text.lower() for node in sketch.nodes[(before or 0) + 1 : behind]}
+    if before is None or sketch.pick(before) is None or sketch.value(before) is not None:
+        return False
+    owns = sketch.nodes[0].text.lower() in _WHICH_ONES and not words.isdisjoint(_HAVING)
+    belongs = "of" in words and sketch.table(before) is not None and sketch.table(before) != column.table
+    said = {table for item in sketch.conditions if item.place > place for table in condition_tables(item.condition)}
+    return (owns and bool(said)) or (belongs and column.table in said)
+
+
+def _is_described_again(sketch: Sketch, place: int, column: ColumnRef) -> bool:
+    """ "Both players in defence and players in attack": what was no target the first time is none the second."""
+    first = next(other for other in range(place + 1) if sketch.column(other) == column)
+    return (
+        first < place < sketch.sentence_end(first)
+        and sketch.taken[first]
+        and all(measure.column != column for _, measure in sketch.targets)
+    )
+
+
+def _is_behind_order(sketch: Sketch, place: int) -> bool:
+    """ "In the order of the year their musical was awarded": what stands behind the key only says of what it is."""
+    sorting = [other for other in range(place) if sketch.op(other) in SORTING]
+    if not sorting or sketch.nodes[sorting[-1]].text.lower().split()[-1] not in _LEADING:
+        return False
+    between = sketch.nodes[sorting[-1] + 1 : place]
+    is_joined = any(node.op in _LISTING or node.kind is NodeKind.MARK for node in between)
+    keys = {one.by.column for one in sketch.orderings}
+    has_key = any(sketch.column(other) in keys for other in range(sorting[-1] + 1, place))
+    return has_key and not is_joined
+
+
+def _content_before(sketch: Sketch, place: int) -> int | None:
+    return next((other for other in range(place - 1, -1, -1) if sketch.nodes[other].kind is not NodeKind.STOP), None)
+
+
+_LISTING: Final = frozenset({Op.AND, Op.OR, Op.BUT, Op.SHOW})
+_LEADING: Final = frozenset({"by", "of", "order"})
+_WHICH_ONES: Final = frozenset({"which", "what"})
+_HAVING: Final = frozenset({"have", "has", "had"})

@@ -16,7 +16,7 @@ from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, Measure, Ordering
 from querybus_translator.writing.sketch import TEMPORAL, Sketch
 
-_SORTING = (Op.ORDER, Op.ASCENDING, Op.DESCENDING)
+SORTING = (Op.ORDER, Op.ASCENDING, Op.DESCENDING)
 _FIGURES = {
     Op.SUM: Aggregate.SUM,
     Op.AVERAGE: Aggregate.AVERAGE,
@@ -34,7 +34,7 @@ def read_orders(sketch: Sketch) -> None:
     """Read what sorts the rows."""
     _listed_by(sketch)
     _rows_by_figure(sketch)
-    places = [place for place in sketch.free_places(*_SORTING) if not _is_verb(sketch, place)]
+    places = [place for place in sketch.free_places(*SORTING) if not _is_verb(sketch, place)]
     if places:
         _read_order(sketch, places)
     if any("young" in sketch.nodes[place].text.lower() for place in places):
@@ -118,7 +118,7 @@ def _listed_by(sketch: Sketch) -> None:
                 following = sketch.after(following)
                 break
             following = sketch.after(following + 1)
-        sorts = following if sketch.op(following) in _SORTING else None
+        sorts = following if sketch.op(following) in SORTING else None
         ends = sketch.op(following) is Op.SHOW or (sorts is not None and len(named) > 1)
         columns = [column for item in named if (column := sketch.column(item)) is not None]
         if columns and ends:
@@ -138,11 +138,11 @@ def _rows_by_figure(sketch: Sketch) -> None:
         if table is None or column is None or column.table != table or listed != place - 1 or not sketch.is_free(named):
             continue
         opens = all(node.kind is NodeKind.STOP or node.op is Op.SHOW for node in sketch.nodes[:listed])
-        sorts = bool(sketch.orderings) or any(node.op in _SORTING for node in sketch.nodes)
+        sorts = bool(sketch.orderings) or any(node.op in SORTING for node in sketch.nodes)
         is_kind = has_few_values(sketch, column) and not sorts
         is_figure = sketch.is_numeric(column) and not sketch.is_key(column) and not is_kind
         behind = sketch.after(named)
-        ends = behind is None or sketch.op(behind) in _SORTING
+        ends = behind is None or sketch.op(behind) in SORTING
         if opens and sketch.op(0) is Op.SHOW and ends and (is_figure or sketch.kind(column) in TEMPORAL):
             sketch.take(place, named)
             descending = any(node.op is Op.DESCENDING for node in sketch.nodes)
@@ -185,7 +185,7 @@ def _keys_behind_by(sketch: Sketch, place: int) -> list[Measure]:
 
 def keys_from(sketch: Sketch, place: int) -> list[Measure]:
     measures: list[Measure] = []
-    at = sketch.after(place, over=(*_SORTING, Op.BY, Op.RELATIVE))
+    at = sketch.after(place, over=(*SORTING, Op.BY, Op.RELATIVE))
     while at is not None:
         if sketch.table(at) is not None and sketch.column(sketch.after(at)) is not None:
             # "By the company's market value": the owner stands before the key.

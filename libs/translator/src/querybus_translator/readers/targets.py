@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import Final
 
 from querybus.core.catalog import ColumnKind
+from querybus_translator.language.clauses import says_key
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.names import name_words
 from querybus_translator.language.stems import base_form
-from querybus_translator.readers.deeds import is_deed, is_denied_deed, take_deed
+from querybus_translator.readers.deeds import is_deed, is_denied_deed, is_described, take_deed
 from querybus_translator.readers.figures.amounts import (
     amount_of_rows,
     answers_amount,
@@ -23,10 +24,11 @@ from querybus_translator.readers.figures.amounts import (
     one_amount,
     price_of_rows,
     rating_of_rows,
+    said_amount,
     sum_of_each,
     swallowed_totals,
 )
-from querybus_translator.readers.figures.counts import count_rows_of_one, read_count
+from querybus_translator.readers.figures.counts import count_rows_of_one, quantity_of, read_count
 from querybus_translator.readers.figures.payments import amount_of_verb
 from querybus_translator.readers.figures.shares import (
     holds,
@@ -74,11 +76,11 @@ def read_targets(sketch: Sketch) -> None:
         pick = sketch.pick(place)
         if holds(sketch, place, column) or is_denied_deed(sketch, place):
             continue
-        if is_unit_of_figure(sketch, place, column):
-            sketch.take(place)
-            continue
         if is_deed(sketch, place, column):
             take_deed(sketch, place, column)
+            continue
+        if is_unit_of_figure(sketch, place, column) or is_described(sketch, place, column):
+            sketch.take(place)
             continue
         # 被借阅过 merely resembles 借阅日期: in Chinese nothing but closeness distinguishes a verb from what is asked for.
         sketch.doubts += is_rate(sketch, place, column)
@@ -262,7 +264,8 @@ def _names_of_columns(sketch: Sketch) -> None:
             continue
         if node.text.lower().split()[-1].rstrip("s") in lexicon().label_words:
             if sketch.is_key(other) and not sketch.is_key(column):
-                # "The ids and names of companies": a key has no name.
+                # "The ids and names of companies": a key has no name, and whom it is of has one.
+                sketch.take(*(() if says_key(sketch, following) or other.table != column.table else (following,)))
                 continue
             sketch.take(place)
         elif sketch.refers(other, column.table):
@@ -437,6 +440,8 @@ def _figure_elsewhere(sketch: Sketch, place: int, places: list[int], aggregates:
     if sketch.table(following) is not None and aggregates == [Aggregate.SUM] and not sketch.taken[following or 0]:
         sketch.take(place, following)
         counted = Measure(aggregate=Aggregate.COUNT, table=sketch.table(following))
+        amount = amount or said_amount(sketch, place, following or 0)
+        amount = amount or quantity_of(sketch, sketch.table(following) or 0)
         sketch.targets.append((place, counted if amount is None else Measure(amount, Aggregate.SUM)))
         sketch.anchor = sketch.anchor if sketch.anchor is not None else sketch.table(following)
         return

@@ -66,9 +66,18 @@ def _in_role(sketch: Sketch, place: int, table: int) -> int:
     """ "Whose manager is Ann Lee": the value is one of the table in the role that stands beside it."""
     for beside in (sketch.before(place, over=JOINING), sketch.after(place, over=JOINING)):
         pick = sketch.pick(beside)
+        if beside is None or _is_of_another(sketch, place, beside):
+            continue
         if pick is not None and pick.table != table and sketch.index.real(pick.table) == table:
-            sketch.take(beside)
+            # "No friends in Austin": it is the friends that are denied.
+            sketch.take(*(() if negation_before(sketch, beside) is not None else (beside,)))
             return pick.table
+    before = sketch.before(place, over=(*JOINING, Op.RELATIVE))
+    described = sketch.table(before)
+    is_theirs = before is not None and not _is_of_another(sketch, place, before)
+    if described is not None and is_theirs and described != table and sketch.index.real(described) == table:
+        # "Friends who are doctors".
+        return described
     ways = _way_said(sketch, place)
     if ways is None:
         return table
@@ -82,6 +91,15 @@ def _in_role(sketch: Sketch, place: int, table: int) -> int:
     # "Ended at Harbour": nobody asks when.
     sketch.take(*(other for other in (place - 1, place - 2) if other >= 0 and _says_way(sketch, other)))
     return roles[0]
+
+
+def _is_of_another(sketch: Sketch, place: int, role: int) -> bool:
+    """ "Ann's followers", "the followers of Ann", "how many followers does Ann have": whose they are plays no role."""
+    between = sketch.nodes[min(place, role) + 1 : max(place, role)]
+    return any(node.text.lower() in _WHOSE for node in between)
+
+
+_WHOSE: Final = frozenset({"'s", "’s", "of", "do", "does", "did", "的"})
 
 
 def _way_said(sketch: Sketch, place: int) -> frozenset[str] | None:

@@ -129,6 +129,11 @@ _AN_HOUR: Final = re.compile(
     r"\b(?P<bound>than|over|under|at least|at most|about|exactly|within) an? (?P<unit>second|minute|hour|day|week|month|year|kilomet(?:er|re)|met(?:er|re)|mile|kilogram|ton)\b(?! (?:ago|earlier|later|before))",
     re.IGNORECASE,
 )
+_OR_AFTER: Final = re.compile(r"\b(?:in|on|at|during) or (?:after|later than|since)\b", re.IGNORECASE)
+_OR_BEFORE: Final = re.compile(r"\b(?:in|on|at|during|by) or (?:before|prior to|earlier than)\b", re.IGNORECASE)
+_LEAST_SO_MANY: Final = re.compile(
+    r"(?<!\bat )(?<!\bthe )\bleast (?=(?:one|two|three|four|five|six|ten|\d+)\b)", re.IGNORECASE
+)
 _DISTRIBUTION: Final = re.compile(
     r"\b(?:the )?(?P<what>[a-z]+) distribution of (?:the |all )?(?P<rows>[a-z]+)\b", re.IGNORECASE
 )
@@ -257,6 +262,9 @@ _PLAIN: Final = (
     (_OUTSIDE, r"\g<is> not in "),
     (_THEN_BY, r"\g<first> and "),
     (_AN_HOUR, r"\g<bound> 1 \g<unit>"),
+    (_OR_AFTER, "since"),
+    (_OR_BEFORE, "no later than"),
+    (_LEAST_SO_MANY, "at least "),
     (_DISTRIBUTION, r"the number of \g<rows> for each \g<what>"),
     (_BETWEEN_MANY, r"\g<lead> \g<low> \g<scale> \g<joint> \g<high> \g<scale>"),
     (_WHERE_FROM, r"Where are \g<who> from"),

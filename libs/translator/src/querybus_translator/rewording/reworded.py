@@ -15,6 +15,7 @@ from querybus_translator.language.lexicon import lexicon
 from querybus_translator.language.names import is_han, name_words
 from querybus_translator.language.stems import base_form
 from querybus_translator.rewording.in_chinese import plain_chinese
+from querybus_translator.rewording.nations import countries_of_people, inhabitants
 from querybus_translator.rewording.persons import (
     by_whom,
     each_did,
@@ -217,21 +218,6 @@ def _ages(question: str, index: CatalogIndex) -> str:
         return f"average {base_form(whose.lower())} age" if own else f"How old are {whose} on average"
 
     return _AVERAGE_AGE.sub(written, question)
-
-
-_INHABITANTS: Final = re.compile(
-    r"\bhow many (?:people|inhabitants|residents) (?:live|lived|are living|reside) in\b", re.IGNORECASE
-)
-
-
-def _inhabitants(question: str, index: CatalogIndex) -> str:
-    """ "How many people live in Europe" is the population, where no people are kept."""
-    is_kept = index.people_table is not None or index.called_by("person")
-    return (
-        question
-        if is_kept or not index.own.get("population")
-        else _INHABITANTS.sub("what is the total population in", question)
-    )
 
 
 def _knows_births_alone(index: CatalogIndex) -> bool:
@@ -460,7 +446,8 @@ _BY_CATALOG: Final = (
     _most_done,
     who_did,
     who_owns,
-    _inhabitants,
+    inhabitants,
+    countries_of_people,
     _ages,
     _best_reviews,
     _stars,

@@ -40,4 +40,9 @@ def is_number_of(index: CatalogIndex, table: int, column: int) -> bool:
     return named.kind is ColumnKind.INTEGER and is_several and not index.is_key(table, column)
 
 
+def is_scale(text: str) -> bool:
+    """Return whether words for several end with those of a scale: "grades", of which a sum says nothing."""
+    return text.lower().split()[-1] in _SCALES - {"stars", "years"}
+
+
 _SCALES = frozenset({"stars", "years", "degrees", "percents", "levels", "ranks", "grades"})

@@ -341,7 +341,15 @@ class CatalogIndex:
                     self.via_table[word].add(len(self.entries))
             self._add_entry(entry)
             if column.kind is ColumnKind.TEXT and not column.personal:
-                self._add_values(number, place, column)
+                self._add_values(*(self._named_by(table, column) or (number, place)), column)
+
+    def _named_by(self, table: Table, column: Column) -> tuple[int, int] | None:
+        """Return the column whose names a key holds, where it says who plays a role; None for any other column."""
+        for role in self.roles:
+            if role.is_of_names and role.column == column.name and self.catalog.tables[role.source] is table:
+                names = [one.name for one in self.catalog.tables[role.table].columns]
+                return role.table, names.index(role.referred)
+        return None
 
     def _add_role(self, role: Role) -> None:
         number = len(self.table_words)
@@ -363,6 +371,9 @@ class CatalogIndex:
         """A key column displayed as "Customer" stands for the customer: the name belongs to the table it refers to."""
         for role in self.roles:
             if self.catalog.tables[role.source] is table and role.column == column.name:
+                if role.is_of_names:
+                    # "Follower" means whoever follows, known by the name that the key holds.
+                    return (("\0",),)
                 # "Manager" means whoever manages; the key is meant where it is called a key.
                 return (names[0],) if names[0] not in role.names else (("\0", *names[0]),)
         if column.kind not in {ColumnKind.INTEGER, ColumnKind.OTHER} or len(names) < 2:
@@ -426,11 +437,10 @@ class CatalogIndex:
             if all(token.kind in {TokenKind.NUMBER, TokenKind.MARK, TokenKind.DATE} for token in tokens):
                 continue
             stored = StoredValue(table, place, text)
-            key = tuple(token.norm for token in tokens if token.kind is not TokenKind.MARK)
-            self.values[key].append(stored)
-            base = tuple(token.base for token in tokens if token.kind is not TokenKind.MARK)
-            if base != key:
-                self.values[base].append(stored)
+            said = [token for token in tokens if token.kind is not TokenKind.MARK]
+            for key in {tuple(token.norm for token in said), tuple(token.base for token in said)}:
+                if stored not in self.values[key]:
+                    self.values[key].append(stored)
 
     def _add_places(self) -> None:
         """Learn what people call the countries and states whose codes are stored, where nothing is stored by that name."""

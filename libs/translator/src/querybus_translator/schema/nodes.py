@@ -251,7 +251,9 @@ def _spans_from(tokens: Sequence[Token], start: int, index: CatalogIndex, today:
         text = text_of(tokens, start, end)
         # Above its words taken one by one: 最近30天 is no ranking by what is most recent. "May" is what a column of months holds.
         is_stored = end == start + 1 and (first.norm,) in index.values
-        weight = 0.3 if is_stored else 1.02 * (end - start) + 0.1
+        # Where a column is called "last year", it is that.
+        is_column = end - start > 1 and index.knows("_".join(token.base for token in tokens[start:end]))
+        weight = 0.3 if is_stored or is_column else 1.02 * (end - start) + 0.1
         result.append(Span(start, end, weight, Node(NodeKind.PERIOD, text, period=read)))
     clock = read_clock(tokens, start)
     if clock is not None:
@@ -269,7 +271,29 @@ def _spans_from(tokens: Sequence[Token], start: int, index: CatalogIndex, today:
         return [Span(start, start + 1, 1.0, node)]
     result += phrases(tokens, start, index)
     result += _links(tokens, start, index)
-    return result
+    return result + _numbered(tokens, start, index)
+
+
+def _numbered(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Span]:
+    """ "Their 100 meter scores", of a column that is called `meter_100`: a name, and no figure to compare with."""
+    pair = tokens[start : start + 2]
+    if len(pair) < 2 or pair[0].kind is not TokenKind.NUMBER or pair[1].kind is not TokenKind.WORD:
+        return []
+    said = {pair[0].norm, pair[1].base}
+    entries = (index.entries[number] for number in index.own.get(pair[1].base, ()))
+    found = tuple(
+        Candidate(entry.table, entry.column, None, EXACT_SCORE)
+        for entry in entries
+        if entry.column is not None and any(set(name) == said for name in entry.names)
+    )
+    # "Their 100 meter scores" are what the column holds.
+    end = start + 2 + (tokens[start + 2 : start + 3] != [] and tokens[start + 2].base in _HELD)
+    node = Node(NodeKind.LINK, text_of(tokens, start, end), candidates=found)
+    return [Span(start, end, _NUMBERED_WEIGHT * (end - start), node)] if found else []
+
+
+_NUMBERED_WEIGHT: Final = 1.1
+_HELD: Final = frozenset({"score", "result", "time", "record", "mark"})
 
 
 def _single(tokens: Sequence[Token], start: int, index: CatalogIndex) -> Span:
@@ -399,7 +423,9 @@ def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Spa
         token = tokens[end - 1]
         candidates: list[Candidate] = values_at(tokens, start, end, index)
         is_bridge = token.norm in _BRIDGING
-        if token.kind is TokenKind.QUOTED:
+        is_within = token.norm == "in" and len(words) == 1 and bool(index.called_by(words[0]))
+        if token.kind is TokenKind.QUOTED or (is_within and tokens[start].norm != tokens[start].base):
+            # "Products in the category 'Seeds'" are products, and no product categories.
             break
         if is_bridge and end - start > 1 and not index.knows("_".join([*words, token.base])):
             bounded = bounded or token.norm in _BOUNDING

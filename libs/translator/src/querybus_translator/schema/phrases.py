@@ -119,7 +119,7 @@ def phrases(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Sp
                 continue
             if phrase.op is Op.ORDER and _is_deed(tokens, start, following, is_alone=length == 1):
                 continue
-            if length == 1 and phrase.op in _COMPARING and not _compares(tokens, start + 1):
+            if length == 1 and phrase.op in _COMPARING and not _compares(tokens, start + 1, index):
                 continue
             sure = (length > 1 and phrase.op in _SURE_PHRASES) or (
                 phrase.op is Op.SINCE and following is not None and (_is_figure(following) or _is_time(following))
@@ -179,7 +179,7 @@ def _is_time(token: Token) -> bool:
     return is_month(token.norm) or leads_period(token.norm)
 
 
-def _compares(tokens: Sequence[Token], place: int) -> bool:
+def _compares(tokens: Sequence[Token], place: int, index: CatalogIndex) -> bool:
     """Whether a word such as "over" stands before a figure, a period or an average: else it is a mere preposition."""
     while place < len(tokens) and tokens[place].norm in _BEFORE_FIGURES:
         place += 1
@@ -187,6 +187,11 @@ def _compares(tokens: Sequence[Token], place: int) -> bool:
         return False
     if _is_figure(tokens[place]) or is_month(tokens[place].norm) or read_clock(tokens, place) is not None:
         return True
+    for end in (place + 1, place + 2):
+        # "After season 2007", "after birth year 1990".
+        name = "_".join(token.base for token in tokens[place:end])
+        if end < len(tokens) and _is_figure(tokens[end]) and (index.knows(name) or name in index.own):
+            return True
     return any(
         phrase.op in _FIGURE_OPS
         for length in (1, 2, 3)

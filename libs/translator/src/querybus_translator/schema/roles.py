@@ -7,11 +7,11 @@ statement can read both. Limits: keys of one column that is no time, with a name
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from querybus.core.catalog import Catalog, ColumnKind, Language
+from querybus.core.catalog import Catalog, ColumnKind, ForeignKey, Language
 from querybus_translator.language.lexicon import lexicon
 from querybus_translator.language.names import is_han, name_words
 
@@ -28,6 +28,11 @@ class Role:
     referred: str
     names: tuple[tuple[str, ...], ...]
     display_names: Mapping[Language, str]
+
+    @property
+    def is_of_names(self) -> bool:
+        """Whether the rows are known by a name in place of a number or a code."""
+        return name_words(self.referred)[-1] in lexicon().label_words
 
 
 def roles_of(catalog: Catalog) -> tuple[Role, ...]:
@@ -50,7 +55,9 @@ def roles_of(catalog: Catalog) -> tuple[Role, ...]:
             pairs = {name for other, referred in keys if referred == target for name in other.columns}
             is_own = key.columns[0] in table.primary_key and not set(table.primary_key) <= pairs
             # Where two keys lead to the same rows, codes play roles as numbers do: source and destination.
-            is_code = target != number and name_words(key.referred_columns[0])[-1] not in lexicon().label_words
+            is_code = target != number and (
+                name_words(key.referred_columns[0])[-1] not in lexicon().label_words or _is_beside_own(pairs, key)
+            )
             kinds = _NUMBERED | ({ColumnKind.TEXT} if is_code else set[ColumnKind]())
             if column.kind not in kinds or table.primary_key == key.columns or is_own:
                 continue
@@ -64,6 +71,11 @@ def roles_of(catalog: Catalog) -> tuple[Role, ...]:
                     Role(target, number, column.name, key.referred_columns[0], names, dict(column.display_names))
                 )
     return tuple(roles[:ROLES_MAX])
+
+
+def _is_beside_own(pairs: Collection[str], key: ForeignKey) -> bool:
+    """Whether the other of two keys is called as what both refer to: the name of a person beside that of a friend."""
+    return len(pairs) == _KEYS_OF_TWO and key.referred_columns[0] in pairs and key.columns != key.referred_columns
 
 
 _NUMBERED: Final = frozenset({ColumnKind.INTEGER, ColumnKind.OTHER})

@@ -29,6 +29,7 @@ from querybus_translator.schema.labels import (
     known_by,
     labels,
 )
+from querybus_translator.writing.alternatives import read_alternatives
 from querybus_translator.writing.attributes import read_attributes
 from querybus_translator.writing.contradictions import excludes
 from querybus_translator.writing.doers import who_did_most, who_never
@@ -51,13 +52,18 @@ from querybus_translator.writing.group_order import asked_which, by_figure, orde
 from querybus_translator.writing.ranked import (
     as_done,
     behind_the_first,
+    compared_with_first,
     count_themselves,
     doubts_of_ranking,
-    of_parent,
     ranked_by,
-    with_ties,
+    ranked_by_their_number,
 )
-from querybus_translator.writing.roles_played import belonging, read_roles_played, rows_of_purchase
+from querybus_translator.writing.roles_played import (
+    belonging,
+    read_conditions_of_roles,
+    read_roles_played,
+    rows_of_purchase,
+)
 from querybus_translator.writing.semijoins import (
     are_rows_themselves,
     of_each_kind,
@@ -65,7 +71,7 @@ from querybus_translator.writing.semijoins import (
     semi_joined,
     without_other,
 )
-from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
+from querybus_translator.writing.sketch import TEMPORAL, Sketch
 
 
 def assemble(sketch: Sketch) -> Form | None:
@@ -81,6 +87,7 @@ def assemble(sketch: Sketch) -> Form | None:
     read_states(sketch)
     read_low_stocks(sketch)
     read_conditions(sketch)
+    read_conditions_of_roles(sketch)
     read_orders(sketch)
     read_attributes(sketch)
     read_groups(sketch)
@@ -93,6 +100,7 @@ def assemble(sketch: Sketch) -> Form | None:
     anchor = sketch.anchor = _with_its_keys(sketch, anchor)
     read_roles_played(sketch, anchor)
     read_absences(sketch, anchor)
+    ranked_by_their_number(sketch, sketch.anchor)
     # Where a value lacks rows, it is asked for in all the rows that bear it.
     return _form(sketch, sketch.anchor)
 
@@ -176,7 +184,7 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
     for ranking in (as_done(sketch, anchor, one) for one in sketch.rankings[:1]):
         by = ranked_by(sketch, anchor, ranking, tables)
         sketch.absences += behind_the_first(sketch, ranking, by)
-        instead = of_parent(sketch, anchor, ranking, by, targets) or with_ties(sketch, anchor, ranking, by)
+        instead = compared_with_first(sketch, anchor, ranking, by, targets)
         if instead is not None:
             sketch.absences.append((ranking.place, instead))
             continue
@@ -211,7 +219,7 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
     if parted is None:
         return None
     form = Form(
-        targets=parted[0],
+        targets=tuple(dict.fromkeys(parted[0])),
         tables=tuple(tables),
         where=parted[1],
         group=tuple(dict.fromkeys(group)),
@@ -415,34 +423,6 @@ def _is_shared(sketch: Sketch, anchor: int, columns: list[ColumnRef]) -> bool:
     return all(
         sketch.table(place) != anchor and not (pick.table == anchor and pick.with_table)
         for place, pick in picks.items()
-    )
-
-
-def read_alternatives(sketch: Sketch) -> list[Condition]:
-    """Join conditions that stand on both sides of an "or", and values of one column, into alternatives."""
-    placed = sorted(sketch.conditions, key=lambda item: item.place)
-    groups: list[list[Placed]] = []
-    for item in placed:
-        if groups and _is_alternative(sketch, groups[-1][-1], item):
-            groups[-1].append(item)
-        else:
-            groups.append([item])
-    for place in sketch.free_places(Op.OR):
-        sketch.take(place)
-        if not any(len(item) > 1 for item in groups):
-            sketch.doubts += 0.25
-    return [item[0].condition if len(item) == 1 else AnyOf(tuple(one.condition for one in item)) for item in groups]
-
-
-def _is_alternative(sketch: Sketch, one: Placed, other: Placed) -> bool:
-    both = sketch.nodes[one.place].period, sketch.nodes[other.place].period
-    compared = sketch.has_between(one.place, other.place, frozenset({Op.COMPARE}))
-    linked = not compared and any(place in sketch.assignment.picks for place in range(one.place + 1, other.place))
-    if both[0] is not None and both[1] is not None and both[0].is_apart(both[1]) and not linked:
-        # "In 2024 and 2025", "this year vs last year": no day lies in both, so either is meant.
-        return condition_tables(one.condition) == condition_tables(other.condition)
-    return sketch.has_between(one.place - 1, other.place, frozenset({Op.OR})) and not sketch.has_between(
-        one.place, other.place, frozenset({Op.BOTH, Op.BUT})
     )
 
 

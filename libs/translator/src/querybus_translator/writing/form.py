@@ -230,15 +230,16 @@ def columns_of(form: Form) -> frozenset[ColumnRef]:
     column_refs.update(ordering.by.column for ordering in form.order if ordering.by.column is not None)
     shares = (target.share_of for target in form.targets if target.share_of is not None)
     for condition in (*form.where, *form.having, *shares):
-        column_refs |= _condition_columns(condition)
+        column_refs |= condition_columns(condition)
     if form.combined is not None:
         column_refs |= columns_of(form.combined[1])
     return frozenset(column_refs)
 
 
-def _condition_columns(condition: Condition) -> set[ColumnRef]:
+def condition_columns(condition: Condition) -> set[ColumnRef]:
+    """Return every column that a condition compares, nested forms included."""
     if isinstance(condition, AnyOf | AllOf):
-        return {column for item in condition.conditions for column in _condition_columns(item)}
+        return {column for item in condition.conditions for column in condition_columns(item)}
     if isinstance(condition, Membership):
         return {condition.left, *columns_of(condition.form)}
     result = {condition.left.column} if condition.left.column is not None else set[ColumnRef]()

@@ -14,6 +14,7 @@ from querybus_translator.schema.additive import is_additive, is_number_of
 from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.writing.form import (
     Aggregate,
+    ColumnRef,
     Comparison,
     Form,
     Measure,
@@ -44,7 +45,19 @@ def doubts_of_ranking(
     return 1.0 if is_each or (is_alone and targets and not plain) else 0.0
 
 
-def of_parent(sketch: Sketch, anchor: int, ranking: Ranking, by: Measure, targets: list[Measure]) -> Comparison | None:
+def compared_with_first(
+    sketch: Sketch, anchor: int, ranking: Ranking, by: Measure, targets: list[Measure]
+) -> Comparison | None:
+    """Return the condition that holds of all rows of the first in a ranking, where more than its own row is meant."""
+    return (
+        _of_parent(sketch, anchor, ranking, by, targets)
+        or _of_group(sketch, anchor, ranking, by, targets)
+        or _of_counted_parent(sketch, anchor, ranking, by, targets)
+        or _with_ties(sketch, anchor, ranking, by)
+    )
+
+
+def _of_parent(sketch: Sketch, anchor: int, ranking: Ranking, by: Measure, targets: list[Measure]) -> Comparison | None:
     """ "Cities in the county with the most officers": the county is ranked, all of its cities are meant."""
     home = by.home
     if by.aggregate is not None or home is None or home == anchor or ranking.count != 1:
@@ -55,6 +68,66 @@ def of_parent(sketch: Sketch, anchor: int, ranking: Ranking, by: Measure, target
     if not key or not is_many(sketch, home, anchor):
         return None
     form = Form(targets=(Measure(key[0]),), order=(Ordering(by, ranking.descending),), limit=1)
+    return Comparison(Measure(key[0]), Operator.EQUAL, form)
+
+
+def _of_group(
+    sketch: Sketch, anchor: int, ranking: Ranking, by: Measure, targets: Sequence[Measure]
+) -> Comparison | None:
+    """ "The phone numbers under the most common policy type": of all the rows of that type."""
+    ranked = ranking.grouped
+    is_count = by.aggregate is Aggregate.COUNT and by.column is None and by.table in (None, anchor)
+    if not isinstance(ranked, ColumnRef) or ranked.table != anchor or not is_count or ranking.count != 1:
+        return None
+    if ranked in labels(sketch.index, anchor) or sketch.op(sketch.before(ranking.place)) is Op.SHOW:
+        # "What is the most common type": the type is what is asked for.
+        return None
+    columns = {target.column for target in targets if target.aggregate is None}
+    counts_rows = not columns and all(target.column is None for target in targets)
+    is_of_rows = bool(columns) and all(column is not None and column.table == anchor for column in columns)
+    is_asked = _asks_rows(sketch, anchor) if not targets else ranked not in columns and (counts_rows or is_of_rows)
+    if not is_asked or sketch.groups or sketch.conditions:
+        return None
+    counted = Ordering(Measure(aggregate=Aggregate.COUNT, table=anchor), ranking.descending)
+    form = Form(targets=(Measure(ranked),), group=(ranked,), order=(counted,), limit=1)
+    return Comparison(Measure(ranked), Operator.EQUAL, form)
+
+
+def ranked_by_their_number(sketch: Sketch, anchor: int) -> None:
+    """ "Which sellers come from the country with the most sellers": the country is ranked, and the sellers are asked for."""
+    ranking = sketch.rankings[0] if len(sketch.rankings) == 1 and len(sketch.targets) == 1 else None
+    if ranking is None or ranking.grouped is not None or ranking.counted != anchor or not _asks_rows(sketch, anchor):
+        return
+    place, measure = sketch.targets[0]
+    is_before = sketch.before(ranking.place, over=(Op.RELATIVE,)) == place
+    if is_before and measure.aggregate is None and measure.column is not None and measure.column.table == anchor:
+        sketch.targets = []
+        sketch.rankings = [replace(ranking, by=Measure(aggregate=Aggregate.COUNT), grouped=measure.column)]
+
+
+def _asks_rows(sketch: Sketch, anchor: int) -> bool:
+    """ "Which items belong to the rarest category": the items."""
+    first = sketch.after(0)
+    return sketch.op(0) is Op.SHOW and first == 1 and sketch.table(first) == anchor
+
+
+def _of_counted_parent(
+    sketch: Sketch, anchor: int, ranking: Ranking, by: Measure, targets: Sequence[Measure]
+) -> Comparison | None:
+    """ "The products bought by the customer with the most orders": the customer is ranked, and what is theirs is meant."""
+    before = sketch.before(ranking.place, over=(Op.RELATIVE, Op.SHOW))
+    parent, counted = sketch.table(before), by.table
+    if parent is None or counted is None or by.aggregate is not Aggregate.COUNT or by.column is not None:
+        return None
+    homes = {target.home for target in targets} if targets else {anchor} if _asks_rows(sketch, anchor) else {parent}
+    key = key_columns(sketch.index, parent)
+    is_one = ranking.count == 1 and len(key) == 1 and not _is_plural(sketch.nodes[before or 0].text)
+    is_behind = all(place < ranking.place for place, _ in sketch.targets)
+    is_one = is_one and is_behind and not sketch.groups
+    if parent in homes or parent == counted or not is_one or not is_many(sketch, parent, counted):
+        return None
+    order = (Ordering(Measure(aggregate=Aggregate.COUNT, table=counted), ranking.descending),)
+    form = Form(targets=(Measure(key[0]),), tables=(parent, counted), group=key, order=order, limit=1)
     return Comparison(Measure(key[0]), Operator.EQUAL, form)
 
 
@@ -74,7 +147,7 @@ def behind_the_first(sketch: Sketch, ranking: Ranking, by: Measure) -> list[tupl
     return [(ranking.place, bound) for bound in bounds]
 
 
-def with_ties(sketch: Sketch, anchor: int, ranking: Ranking, by: Measure) -> Comparison | None:
+def _with_ties(sketch: Sketch, anchor: int, ranking: Ranking, by: Measure) -> Comparison | None:
     """ "The highest rating, including ties": every row that has it. More than one place, or a count, stays in doubt."""
     places = sketch.free_places(Op.TIES)
     if not places:

@@ -6,6 +6,7 @@ A role whose own rows are asked for joins no second copy of them: it says by whi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
@@ -91,6 +92,37 @@ def _referring(sketch: Sketch, table: int, mentioned: Sequence[int]) -> frozense
     return frozenset(edge.source for edge in edges if edge.target == table and edge.source in mentioned) - {table}
 
 
+def read_conditions_of_roles(sketch: Sketch) -> None:
+    """ "Users who have followers older than 30": what is said right behind a role is said of those who play it."""
+    for number, placed in enumerate(sketch.conditions):
+        condition, role = placed.condition, _described(sketch, placed.place)
+        if not isinstance(condition, Comparison) or role is None or condition.left.column is None:
+            continue
+        left = condition.left.column
+        if sketch.index.real(role) != left.table or role == left.table:
+            continue
+        said = replace(condition, left=replace(condition.left, column=replace(left, table=role)))
+        sketch.conditions[number] = replace(placed, condition=said)
+
+
+def _described(sketch: Sketch, place: int) -> int | None:
+    """Return the role that is named last before a place, where somebody is said to have it or it is said who plays it."""
+    named = [other for other in range(place) if sketch.table(other) is not None]
+    at = named[-1] if named and not sketch.chinese else None
+    role = sketch.table(at)
+    if at is None or role is None or sketch.index.role(role) is None or sketch.has_between(at, place, _JOINING):
+        return None
+    lead = sketch.before(place)
+    says_who = lead is not None and lead > at + 1 and sketch.nodes[lead].text.lower() in _WHO_ARE
+    between = " ".join(node.text.lower() for node in sketch.nodes[named[-2] + 1 : at]).split() if len(named) > 1 else []
+    behind = sketch.nodes[at + 1].text.lower() if at + 1 < place else ""
+    has_role = len(named) > 1 and sketch.table(named[-2]) == sketch.index.real(role) and not _HAVING.isdisjoint(between)
+    return role if says_who or (has_role and behind not in ("of", "'s")) else None
+
+
+_WHO_ARE: Final = frozenset({"who are", "that are", "who is", "that is", "who", "that"})
+
+
 def read_roles_played(sketch: Sketch, anchor: int) -> None:
     """Read each role of the rows of `anchor` that nothing else is said of as a membership in the table that names it."""
     for place in sorted(sketch.assignment.picks):
@@ -115,8 +147,8 @@ def _is_possessed(sketch: Sketch, place: int, role: Role) -> bool:
     keys = [edge for edge in sketch.index.graph.edges_of(role.source) if edge.target == role.table]
     if not brings_two_together(role, sketch.index.roles, len(keys)):
         return False
-    before = {node.text.lower() for node in sketch.nodes[max(0, place - 3) : place]}
-    return not before.isdisjoint(_HAVING)
+    before = " ".join(node.text.lower() for node in sketch.nodes[max(0, place - 3) : place])
+    return not _HAVING.isdisjoint(before.split())
 
 
 _HAVING: Final = frozenset({"have", "has", "had", "with", "without", "whose", "of", "'s"})

@@ -8,7 +8,7 @@ from querybus.core.catalog import ColumnKind
 from querybus.text.readable_name import spoken_name
 from querybus_translator.language.clauses import adjective_concepts
 from querybus_translator.language.lexicon import Op, lexicon
-from querybus_translator.language.stems import base_form
+from querybus_translator.language.stems import base_form, stem
 from querybus_translator.language.tokens import MONEY_SIGNS
 from querybus_translator.schema.additive import is_additive, is_number_of
 from querybus_translator.schema.labels import labels
@@ -57,6 +57,19 @@ def amount_of_rows(sketch: Sketch, place: int) -> ColumnRef | None:
     is_summed = bool(words) and (base_form(words[-1]) in _SUMMED_ROWS or words[-1].endswith(MONEY_ROWS_ZH))
     is_summed = is_summed or head in MONEY_ROWS
     return one_amount(sketch, place + 1) if is_summed else None
+
+
+def said_amount(sketch: Sketch, place: int, rows: int) -> ColumnRef | None:
+    """ "The total amount of settlements", which have a claimed and a settled one: what their name says; else it is open."""
+    table = sketch.table(rows)
+    if table is None or "amount" not in sketch.nodes[place].text.lower().split():
+        return None
+    found = [column for column in sketch.figures_of(table) if "amount" in sketch.words_of(column)]
+    said = {stem(word) for word in sketch.nodes[rows].text.lower().split()}
+    meant = [column for column in found if not said.isdisjoint(map(stem, sketch.words_of(column)))]
+    chosen = meant if len(meant) == 1 else found
+    sketch.doubts += 1.0 if len(chosen) > 1 else 0.0
+    return chosen[0] if len(chosen) == 1 else None
 
 
 def rating_of_rows(sketch: Sketch, place: int | None) -> ColumnRef | None:

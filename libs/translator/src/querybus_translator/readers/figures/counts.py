@@ -12,7 +12,7 @@ from querybus_translator.readers.figures.shares import (
     wants_total,
 )
 from querybus_translator.readers.kinds import rows_of_kind
-from querybus_translator.schema.additive import is_number_of
+from querybus_translator.schema.additive import is_number_of, is_scale
 from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Measure, Operator
 from querybus_translator.writing.sketch import TEMPORAL, Sketch
 from querybus_translator.writing.write import columns_named
@@ -20,6 +20,9 @@ from querybus_translator.writing.write import columns_named
 
 def read_count(sketch: Sketch, place: int) -> None:
     if not sketch.chinese and (_is_part_of_figure(sketch, place) or _is_repeated(sketch, place)):
+        return
+    if _is_compared(sketch, place):
+        sketch.take(place)
         return
     # 多少天退货: days are asked for, and no rows.
     is_measured = any(unit_of_measure(node.text) for node in sketch.nodes[place + 1 : place + 2])
@@ -100,6 +103,14 @@ def _is_part_of_figure(sketch: Sketch, place: int) -> bool:
     return False
 
 
+def _is_compared(sketch: Sketch, place: int) -> bool:
+    """ "The number of buildings with a number of floors above the average": the second number is no answer."""
+    column = sketch.column(sketch.after(place))
+    compared = {item.condition.left.column for item in sketch.conditions if isinstance(item.condition, Comparison)}
+    is_second = any(sketch.op(other) is Op.COUNT for other in range(place))
+    return is_second and column is not None and column in compared and not sketch.is_free(sketch.after(place))
+
+
 def _is_repeated(sketch: Sketch, place: int) -> bool:
     """ "Count the number of ...", "... and the count": one count is asked for."""
     following = sketch.after(place)
@@ -140,6 +151,11 @@ def _counted(sketch: Sketch, place: int, *, distinct: bool) -> Measure | None:
         # 付款一共多少: how much, and not how often.
         sketch.take(*sketch.free_places(Op.IN_ALL))
         return Measure(amount, Aggregate.SUM)
+    before = sketch.before(place, over=(Op.DISTINCT,))
+    in_all = table is not None and not distinct and before is not None and "total" in sketch.nodes[before].text.lower()
+    quantity = quantity_of(sketch, table) if table is not None and in_all else None
+    if quantity is not None:
+        return Measure(quantity, Aggregate.SUM)
     if table is not None:
         known = _named_first(sketch, place, table) if distinct else None
         return Measure(aggregate=Aggregate.COUNT, table=table) if known is None else known
@@ -165,6 +181,9 @@ def _counted(sketch: Sketch, place: int, *, distinct: bool) -> Measure | None:
     if pick is not None and pick.with_table and sketch.op(sketch.after(place)) in _COMPARED and not distinct:
         # "How many products cost more than 100": the products are counted, the column is what is compared.
         return Measure(aggregate=Aggregate.COUNT, table=column.table)
+    if sketch.is_numeric(column) and is_scale(sketch.nodes[place].text):
+        # "The number of grades" that use a hall: how many different ones.
+        return Measure(column, Aggregate.COUNT, distinct=True)
     if sketch.is_numeric(column) and not distinct and not sketch.is_key(column):
         sketch.doubts += 0.0 if is_head(sketch, place, column) else 0.5
         is_number = is_number_of(sketch.index, column.table, column.column) or _are_units(sketch, place, column)
@@ -196,9 +215,29 @@ def _is_beside_others(sketch: Sketch, place: int) -> bool:
 
 def _quantity(sketch: Sketch, table: int) -> ColumnRef | None:
     """Return the column that says of how many each row of a table is, where it is asked how many were sold."""
-    found = [item for item in sketch.figures_of(table) if not _QUANTITIES.isdisjoint(sketch.words_of(item))]
+    found = _quantities(sketch, table)
     sells = any(node.text.lower() in _SELLING for node in sketch.nodes)
     return found[0] if sells and len(found) == 1 else None
+
+
+def quantity_of(sketch: Sketch, table: int) -> ColumnRef | None:
+    """ "The total number of products in cancelled orders": of each line as many as it says, where one table of lines does."""
+    lines = [
+        (edge.source, found[0])
+        for edge in sketch.index.graph.edges_of(table)
+        if edge.target == table and edge.to_one and edge.source != table
+        if len(found := _quantities(sketch, edge.source)) == 1
+    ]
+    if len(lines) != 1 or sketch.groups:
+        return None
+    source, quantity = lines[0]
+    ways = (sketch.index.graph.path((table,), other) or () for other in sketch.mentioned_tables() if other != table)
+    is_between = any(source in (edge.source, edge.target) for way in ways for edge in way)
+    return quantity if is_between or any(node.text.lower() in _SELLING for node in sketch.nodes) else None
+
+
+def _quantities(sketch: Sketch, table: int) -> list[ColumnRef]:
+    return [item for item in sketch.figures_of(table) if not _QUANTITIES.isdisjoint(sketch.words_of(item))]
 
 
 _QUANTITIES = frozenset({"quantity", "qty", "unit", "piece"})

@@ -1,0 +1,223 @@
+"""Rows of the top group, rows of whoever has the most, people in roles known by name, pairs of places, and columns that only describe."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, ForeignKey, Table
+from querybus_translator import NotRead, Translated, translate
+
+TODAY = date(2026, 6, 1)
+KINDS = {"int": ColumnKind.INTEGER, "num": ColumnKind.NUMBER, "day": ColumnKind.DATE, "text": ColumnKind.TEXT}
+
+
+def table(name: str, columns: str, keys: str = "", **values: tuple[str, ...]) -> Table:
+    """Make a table of "name:kind" columns, the first its key; keys are "column>table.column", values those of a column."""
+    made = []
+    for spec in columns.split():
+        called, _, kind = spec.partition(":")
+        held = {"values": values[called], "values_complete": True} if called in values else {}
+        shape = KINDS[kind or "text"]
+        made.append(
+            Column.model_validate({"name": called, "type": shape.value, "kind": shape, "nullable": False, **held})
+        )
+    foreign = []
+    for key in keys.split():
+        own, _, target = key.partition(">")
+        foreign.append(
+            ForeignKey(
+                columns=(own,), referred_table=target.partition(".")[0], referred_columns=(target.partition(".")[2],)
+            )
+        )
+    return Table(name=name, columns=tuple(made), primary_key=(made[0].name,), foreign_keys=tuple(foreign))
+
+
+def fans() -> Catalog:
+    """Users known by a name, and who follows whom since when."""
+    users = table("user", "user_name city age:int", city=("Rome", "Paris"), user_name=("Ann", "Ben"))
+    follows = table("follow", "user_name follower year:int", "user_name>user.user_name follower>user.user_name")
+    follows = follows.model_copy(update={"primary_key": ()})
+    return Catalog(connection="fans", dialect=Dialect.SQLITE, tables=(users, follows))
+
+
+def auction() -> Catalog:
+    """Sellers, their items, and bids on these."""
+    sellers = table("sellers", "seller_id:int seller_name country joined_year:int", country=("France", "Italy"))
+    items = table(
+        "items",
+        "item_id:int title category start_price:num seller_id:int listed_on:day",
+        "seller_id>sellers.seller_id",
+        category=("lamps", "chairs"),
+    )
+    bids = table("bids", "bid_id:int item_id:int amount:num", "item_id>items.item_id")
+    return Catalog(connection="auction", dialect=Dialect.SQLITE, tables=(sellers, items, bids))
+
+
+def league() -> Catalog:
+    """Athletes with their times over several lengths, the seasons that they played, and their clubs' countries."""
+    countries = table("nation", "nation_id:int nation_name official_language")
+    seasons = table(
+        "season_played",
+        "season_id:int player college position nation_id:int first_year:int last_year:int",
+        "nation_id>nation.nation_id",
+        college=("Duke", "Maryland"),
+        position=("Defender", "Midfielder"),
+    )
+    swimmers = table("swimmer", "swimmer_id:int name nationality meter_100:num meter_200:num grade:int hall")
+    arenas = table("stadium", "stadium_id:int title country city", city=("Salem", "Springfield"))
+    addresses = table(
+        "address", "address_id:int street city state", city=("Salem", "Springfield"), state=("Ohio", "Oregon")
+    )
+    return Catalog(
+        connection="league", dialect=Dialect.SQLITE, tables=(countries, seasons, swimmers, arenas, addresses)
+    )
+
+
+def shop() -> Catalog:
+    """Products, orders with a state, and how many of a product each line of an order is."""
+    products = table("products", "product_id:int product_name category", category=("Seeds", "Herbs"))
+    orders = table("orders", "order_id:int order_status ordered_on:day", order_status=("Cancelled", "Paid"))
+    lines = table(
+        "order_items",
+        "line_id:int order_id:int product_id:int order_quantity:int",
+        "order_id>orders.order_id product_id>products.product_id",
+    )
+    categories = table("ref_product_categories", "category description")
+    settlements = table("settlements", "settlement_id:int amount_claimed:num amount_settled:num")
+    schools = table("school", "school_id:int school_name type")
+    buses = table("bus", "bus_id:int school_id:int seats:int", "school_id>school.school_id")
+    return Catalog(
+        connection="shop",
+        dialect=Dialect.SQLITE,
+        tables=(products, orders, lines, categories, settlements, schools, buses),
+    )
+
+
+CATALOGS = {"fans": fans(), "auction": auction(), "league": league(), "shop": shop()}
+
+
+def sql(catalog: str, question: str) -> str:
+    answer = translate(question, CATALOGS[catalog], today=TODAY)
+    assert isinstance(answer, Translated), answer
+    return answer.sql
+
+
+@pytest.mark.parametrize(
+    ("question", "direction"),
+    [
+        ("How many followers does Ann have?", """t3."user_name" = 'Ann'"""),
+        ("Who follows Ann?", """SELECT t1."follower" FROM "follow" AS t1 JOIN "user" AS t2 ON t1."user_name\""""),
+        ("What is the average age of Ann's followers?", """SELECT t1."follower" FROM"""),
+        ("Which users have no followers?", """NOT "user_name" IN (SELECT "user_name" FROM "follow\""""),
+        ("Which user has the most followers?", """ON t2."follower" = t3."user_name" GROUP BY t1."user_name\""""),
+        ("Which users have followers from Rome?", """JOIN "user" AS t2 ON t1."follower" = t2."user_name\""""),
+        ("Who are the followers of users from Rome?", """SELECT t1."follower" FROM"""),
+    ],
+)
+def test_who_follows_and_who_is_followed_are_not_confused_where_both_are_names(question: str, direction: str) -> None:
+    assert direction in sql("fans", question)
+
+
+@pytest.mark.parametrize(
+    ("question", "condition"),
+    [
+        ("How many items were listed in or after 2025?", """"listed_on" >= '2025-01-01'"""),
+        ("Which sellers joined in or before 2010?", '"joined_year" <= 2010'),
+        ("Which sellers joined on or after 2015?", '"joined_year" >= 2015'),
+        ("Which sellers have listed least two items?", "HAVING COUNT(*) >= 2"),
+        ("How many sellers joined after joined year 2010?", '"joined_year" > 2010'),
+    ],
+)
+def test_a_bound_includes_its_day_where_it_is_said_to(question: str, condition: str) -> None:
+    assert condition in sql("auction", question)
+
+
+def test_a_word_that_says_before_or_after_is_never_passed_over() -> None:
+    answer = translate("Which sellers listed items after the flood?", CATALOGS["auction"], today=TODAY)
+    assert isinstance(answer, NotRead)
+
+
+@pytest.mark.parametrize(
+    ("question", "shown"),
+    [
+        ("What are the titles of the items in the most common category?", "title"),
+        ("Which items belong to the rarest category?", "title"),
+        ("Which sellers come from the country with the most sellers?", "seller_name"),
+    ],
+)
+def test_rows_of_the_top_group_are_all_of_its_rows(question: str, shown: str) -> None:
+    statement = sql("auction", question)
+    assert statement.startswith(f'SELECT "{shown}" FROM')
+    assert "= (SELECT" in statement
+    assert statement.endswith("LIMIT 1)")
+
+
+@pytest.mark.parametrize(
+    ("question", "shown"),
+    [
+        ("Which categories does the seller with the most items sell?", "category"),
+        ("What are the titles of the items of the seller with the most items?", "title"),
+    ],
+)
+def test_what_is_of_whoever_has_the_most_is_of_that_one(question: str, shown: str) -> None:
+    statement = sql("auction", question)
+    assert statement.startswith(f'SELECT "{shown}" FROM "items" WHERE "seller_id" = (SELECT t1."seller_id"')
+
+
+@pytest.mark.parametrize(
+    ("question", "statement"),
+    [
+        (
+            "What are the official languages of the nations of players from Duke college?",
+            'SELECT "official_language" FROM "nation"',
+        ),
+        (
+            "Which colleges have both players with position defender and players with position midfielder?",
+            'SELECT "college" FROM "season_played"',
+        ),
+        (
+            "Show the first year and last year of players from Duke college",
+            'SELECT "first_year", "last_year" FROM "season_played"',
+        ),
+        (
+            "Sort the names of swimmers by their 100 meter scores",
+            'SELECT "name" FROM "swimmer" ORDER BY "meter_100" ASC',
+        ),
+        ("What is the average 200 meter time of swimmers?", 'SELECT AVG("meter_200") FROM "swimmer"'),
+        ("How many countries are the swimmers from?", 'SELECT COUNT(DISTINCT "nationality") FROM "swimmer"'),
+        (
+            "Which countries have more than one swimmer?",
+            'SELECT "nationality" FROM "swimmer" GROUP BY "nationality" HAVING COUNT(*) > 1',
+        ),
+        (
+            "For each hall, report the number of grades using it",
+            'SELECT "hall", COUNT(DISTINCT "grade") FROM "swimmer" GROUP BY "hall"',
+        ),
+    ],
+)
+def test_columns_that_only_describe_or_have_a_number_in_their_name_are_read(question: str, statement: str) -> None:
+    assert sql("league", question).startswith(statement)
+
+
+def test_a_city_stays_with_its_own_state() -> None:
+    statement = sql("league", "Find the streets of addresses in Springfield, Ohio or in Salem, Oregon.")
+    assert """("city" = 'Springfield' AND "state" = 'Ohio') OR ("city" = 'Salem' AND "state" = 'Oregon')""" in statement
+
+
+@pytest.mark.parametrize(
+    ("question", "statement"),
+    [
+        ("What is the total number of products in orders with status Cancelled?", 'SELECT SUM(t1."order_quantity")'),
+        ("Count the number of products in the category 'Seeds'.", 'SELECT COUNT(*) FROM "products"'),
+        ("What is the total amount of all the settlements?", 'SELECT SUM("amount_settled")'),
+        (
+            "Show the type of school and the number of buses for each type.",
+            'SELECT t1."type", COUNT(*) FROM "school" AS t1 JOIN "bus" AS t2 ON t2."school_id" = t1."school_id" GROUP BY t1."type"',
+        ),
+        ("Count the number of total products.", 'SELECT COUNT(*) FROM "products"'),
+    ],
+)
+def test_what_is_counted_and_added_up_is_what_was_asked_for(question: str, statement: str) -> None:
+    assert sql("shop", question).startswith(statement)
