@@ -221,3 +221,83 @@ def test_a_city_stays_with_its_own_state() -> None:
 )
 def test_what_is_counted_and_added_up_is_what_was_asked_for(question: str, statement: str) -> None:
     assert sql("shop", question).startswith(statement)
+
+
+@pytest.mark.parametrize(
+    ("catalog", "question", "statement"),
+    [
+        ("auction", "What is the avarage start price of items?", 'SELECT AVG("start_price")'),
+        ("auction", "Show the nubmer of items for each category", 'SELECT "category", COUNT(*)'),
+        (
+            "auction",
+            "Which item has the higest start price?",
+            'SELECT "title" FROM "items" ORDER BY "start_price" DESC',
+        ),
+        (
+            "auction",
+            "List items in acsending order of start price",
+            'SELECT "title" FROM "items" ORDER BY "start_price" ASC',
+        ),
+    ],
+)
+def test_a_slip_in_a_word_that_asks_is_read_as_that_word(catalog: str, question: str, statement: str) -> None:
+    assert sql(catalog, question).startswith(statement)
+
+
+def test_a_word_of_the_data_is_no_slip() -> None:
+    answer = translate("How many lattes are there?", CATALOGS["auction"], today=TODAY)
+    assert isinstance(answer, NotRead)
+    assert answer.about == "lattes"
+
+
+def club() -> Catalog:
+    """Drivers, vehicles and who drove which; performances that are scored; what was borrowed of a library's titles."""
+    drivers = table("driver", "driver_id:int name citizenship")
+    vehicles = table("vehicle", "vehicle_id:int model build_year room_count:int power:int")
+    drives = table(
+        "vehicle_driver", "driver_id:int vehicle_id:int", "driver_id>driver.driver_id vehicle_id>vehicle.vehicle_id"
+    ).model_copy(update={"primary_key": ("driver_id", "vehicle_id")})
+    scores = table("performance_score", "score_id:int driver_id:int total_points:num", "driver_id>driver.driver_id")
+    borrowed = table("borrowing", "borrowing_id:int driver_id:int returned_on:day", "driver_id>driver.driver_id")
+    return Catalog(connection="club", dialect=Dialect.SQLITE, tables=(drivers, vehicles, drives, scores, borrowed))
+
+
+CATALOGS["club"] = club()
+
+
+@pytest.mark.parametrize(
+    ("question", "statement"),
+    [
+        ("How many drivers are there from each country?", 'SELECT "citizenship", COUNT(*)'),
+        ("How many vehicles are built in each year?", 'SELECT "build_year", COUNT(*)'),
+        ("What are the total points of performances, sorted from lowest to highest?", 'SELECT "total_points" FROM'),
+        (
+            "Find the model of the vehicle with the largest number of rooms",
+            'SELECT "model" FROM "vehicle" ORDER BY "room_count" DESC',
+        ),
+        ("Show the names of all drivers and the number of vehicles each of them drove", 'SELECT t1."name", COUNT('),
+    ],
+)
+def test_figures_are_those_of_the_columns_that_count_and_of_each_that_is_listed(question: str, statement: str) -> None:
+    assert sql("club", question).startswith(statement)
+
+
+def test_the_order_of_letters_is_that_of_the_names_and_the_number_is_shown() -> None:
+    statement = sql(
+        "club", "List the names of drivers in alphabetical order with the number of vehicles they have driven"
+    )
+    assert statement.startswith('SELECT t1."name", COUNT(')
+    assert statement.endswith('ORDER BY t1."name" ASC')
+
+
+def test_rows_that_must_be_there_and_must_not_are_asked_about() -> None:
+    answer = translate(
+        "Which drivers have borrowed a vehicle that they have not returned?", CATALOGS["club"], today=TODAY
+    )
+    assert isinstance(answer, NotRead)
+
+
+def test_all_of_the_rows_of_the_one_with_the_most_are_meant_though_each_has_several() -> None:
+    statement = sql("club", "Show the names of all drivers of the vehicle with the most power")
+    assert "= (SELECT" in statement
+    assert not statement.endswith("DESC LIMIT 1")

@@ -240,7 +240,12 @@ def is_described(sketch: Sketch, place: int, column: ColumnRef) -> bool:
 
     "The languages of the countries of players from Duke", "which colleges have players who ..." show no players.
     """
-    if sketch.chinese or not sketch.targets or sketch.is_numeric(column):
+    if sketch.chinese:
+        return False
+    if place and sketch.column(place - 1) == column and sketch.taken[place - 1]:
+        # "By quantity sold": the participle says of the quantity which it is.
+        return True
+    if not sketch.targets or sketch.is_numeric(column):
         return False
     if _is_behind_order(sketch, place):
         return True
@@ -261,7 +266,10 @@ def is_described(sketch: Sketch, place: int, column: ColumnRef) -> bool:
 
 def _is_described_again(sketch: Sketch, place: int, column: ColumnRef) -> bool:
     """ "Both players in defence and players in attack": what was no target the first time is none the second."""
-    first = next(other for other in range(place + 1) if sketch.column(other) == column)
+    said = sketch.nodes[place].text.lower()
+    first = next(
+        other for other, node in enumerate(sketch.nodes) if sketch.column(other) == column and node.text.lower() == said
+    )
     return (
         first < place < sketch.sentence_end(first)
         and sketch.taken[first]

@@ -381,7 +381,13 @@ def _by_time(sketch: Sketch, place: int) -> bool:
             tables, key=lambda table: not all(graph.is_many(other, table) for other in tables if other != table)
         )
     columns = [column for table in tables for column in sketch.time_columns(table)]
+    years = [one for one in columns if unit is Unit.YEAR and sketch.kind(one) not in TEMPORAL]
     columns = [column for column in columns if _is_cut(sketch, column, unit)]
+    if column is None and not columns and len(years) == 1:
+        # "How many were built in each year", as a column holds the years.
+        sketch.take(*range(place, other))
+        sketch.groups.append((place, years[0]))
+        return True
     if column is None and not columns:
         return False
     chosen = column or next((done for done in sketch.done.values() if done in columns), None) or columns[0]

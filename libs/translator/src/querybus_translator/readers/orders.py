@@ -55,6 +55,9 @@ def _read_order(sketch: Sketch, places: list[int]) -> None:
     first, last = places[0], places[-1]
     measures: list[Measure] = []
     for place in sorted(places, key=lambda item: (not sketch.nodes[item].text.lower().endswith((" by", " of")), item)):
+        if _sorts_letters(sketch.nodes[place].text) and sketch.op(sketch.after(place)) is Op.RELATIVE:
+            # "In alphabetical order with the number of trips": no number stands in the order of letters.
+            continue
         measures = _keys_behind_by(sketch, place) or keys_from(sketch, place)
         if measures:
             break

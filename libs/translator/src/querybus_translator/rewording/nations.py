@@ -18,6 +18,7 @@ _SO_MANY_LIVE: Final = re.compile(
     re.IGNORECASE,
 )
 _COUNTRY: Final = re.compile(r"\bcountr(?P<ending>y|ies)\b(?! of (?:birth|residence))", re.IGNORECASE)
+_NATIONS: Final = ("nationality", "citizenship")
 _WORD: Final = re.compile(r"[A-Za-z]+")
 
 
@@ -32,13 +33,15 @@ def inhabitants(question: str, index: CatalogIndex) -> str:
 
 def countries_of_people(question: str, index: CatalogIndex) -> str:
     """ "The countries of swimmers" are their nationalities, where those who are spoken of have no other country."""
-    if _COUNTRY.search(question) is None or not index.own.get("nationality"):
+    called = next((name for name in _NATIONS if index.own.get(name)), None)
+    if called is None or _COUNTRY.search(question) is None:
         return question
     tables = {table for word in _WORD.findall(question) for table in index.called_by(base_form(word.lower()))}
-    having = {word: _tables_with(word, index) for word in ("nationality", "country")}
-    if not tables & having["nationality"] or tables & having["country"] or index.called_by("country"):
+    is_theirs = tables & _tables_with(called, index) and not tables & _tables_with("country", index)
+    if not is_theirs or index.called_by("country"):
         return question
-    return _COUNTRY.sub(lambda said: "nationality" if said["ending"] == "y" else "nationalities", question)
+    several = f"{called.removesuffix('y')}ies" if called.endswith("y") else f"{called}s"
+    return _COUNTRY.sub(lambda said: called if said["ending"] == "y" else several, question)
 
 
 def _tables_with(word: str, index: CatalogIndex) -> set[int]:

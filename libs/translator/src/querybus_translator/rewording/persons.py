@@ -15,7 +15,7 @@ from querybus_translator.language.lexicon import lexicon
 from querybus_translator.language.names import name_words
 from querybus_translator.language.stems import base_form, past_of, stem
 from querybus_translator.schema.index import CatalogIndex
-from querybus_translator.schema.labels import key_columns, labels
+from querybus_translator.schema.labels import key_columns, labels, whole_name
 from querybus_translator.schema.other_names import agents_of, doers_of
 from querybus_translator.schema.roles import brings_two_together
 
@@ -67,7 +67,11 @@ _NAMES_OF_PERSONS: Final = (
         ("first name", "given name", "personal name", "forename"),
     ),
 )
-_WHO_DID: Final = re.compile(r"^\s*[Ww]ho (?P<verb>[a-z]+) (?P<whose>[A-Z0-9\"'].*)$", re.DOTALL)
+_WHO_DID: Final = re.compile(
+    r"^\s*[Ww]ho (?P<verb>[a-z]+) (?P<whose>(?:the [a-z]+ (?:called |named |titled )?)?[A-Z0-9\"'].*)$", re.DOTALL
+)
+_NO_PERSONS: Final = ("ing", "ment", "ion")
+"""Ends of words for what is done, and not for who does it: borrowings, enrollments."""
 _PARTICIPLES: Final = {"wrote": "written", "drew": "drawn", "sang": "sung"}
 _PEOPLE: Final = re.compile(r"\b(how many|number of|which|what) (?:people|persons)\b", re.IGNORECASE)
 _CUSTOMERS: Final = re.compile(r"\b(?:members|customers|clients|users|visitors|subscribers)\b", re.IGNORECASE)
@@ -103,9 +107,13 @@ def whole_names(question: str, index: CatalogIndex) -> str:
         # A role is not asked by its halves: its rows are those of another table.
         is_one = len(tables) == 1 and tables[0] < len(index.catalog.tables)
         halves = labels(index, tables[0]) if is_one else ()
-        if len(halves) != len(_NAMES_OF_PERSONS) or any(
-            ("name",) in index.entry_of_column(tables[0], number).names
-            for number in range(len(index.table(tables[0]).columns))
+        if (
+            not halves
+            or halves != whole_name(index, halves[0])
+            or any(
+                ("name",) in index.entry_of_column(tables[0], number).names
+                for number in range(len(index.table(tables[0]).columns))
+            )
         ):
             return said[0]
         called = " and ".join(spoken_name(index.column(half.table, half.column).name) for half in halves)
@@ -212,7 +220,8 @@ def who_did(question: str, index: CatalogIndex) -> str:
     }
     if len(found) == 1:
         return f"What is the {found.pop()[0]} of {said['whose']}"
-    doers = {table for agent in agents for word in index.similar(agent) for table in index.called_by(word)}
+    words = {word for agent in agents for word in index.similar(agent) if not word.endswith(_NO_PERSONS)}
+    doers = {table for word in words for table in index.called_by(word)}
     # "Who teaches Optics", where those who teach are called instructors.
     is_one = not found and len(doers) == 1
     if is_one and index.called_by(base_form(verb)):

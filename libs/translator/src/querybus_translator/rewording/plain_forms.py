@@ -129,6 +129,10 @@ _AN_HOUR: Final = re.compile(
     r"\b(?P<bound>than|over|under|at least|at most|about|exactly|within) an? (?P<unit>second|minute|hour|day|week|month|year|kilomet(?:er|re)|met(?:er|re)|mile|kilogram|ton)\b(?! (?:ago|earlier|later|before))",
     re.IGNORECASE,
 )
+_OF_THEM_DID: Final = re.compile(
+    r"(?P<what>\bnumber of (?!times\b)[a-z]+(?: [a-z]+)?) (?:that )?each of them (?:[a-z]+ )?[a-z]+(?= *[?.]?$)",
+    re.IGNORECASE,
+)
 _OR_AFTER: Final = re.compile(r"\b(?:in|on|at|during) or (?:after|later than|since)\b", re.IGNORECASE)
 _OR_BEFORE: Final = re.compile(r"\b(?:in|on|at|during|by) or (?:before|prior to|earlier than)\b", re.IGNORECASE)
 _LEAST_SO_MANY: Final = re.compile(
@@ -262,6 +266,7 @@ _PLAIN: Final = (
     (_OUTSIDE, r"\g<is> not in "),
     (_THEN_BY, r"\g<first> and "),
     (_AN_HOUR, r"\g<bound> 1 \g<unit>"),
+    (_OF_THEM_DID, r"\g<what>"),
     (_OR_AFTER, "since"),
     (_OR_BEFORE, "no later than"),
     (_LEAST_SO_MANY, "at least "),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 from typing import Final
 
+from querybus.text.vocabulary import is_word
 from querybus_translator.language.names import name_words
 from querybus_translator.language.stems import base_form
 from querybus_translator.schema.index import CatalogIndex
@@ -19,6 +21,13 @@ _ENDINGS: Final = (
     ("tyres", "tires"), ("enrolment", "enrollment"), ("enrolments", "enrollments"), ("jewellery", "jewelry"),
 )  # fmt: skip
 """British endings, each with the American one."""
+_ASKING: Final = (
+    "average", "total", "number", "maximum", "minimum", "highest", "lowest", "largest", "smallest", "between", "greater",
+    "ascending", "descending", "distinct", "different", "latest", "earliest", "alphabetical", "percentage", "without",
+    "before", "after", "above", "below", "where", "which", "order", "sorted", "count", "oldest", "youngest", "longest", "shortest",
+)  # fmt: skip
+_TYPED_LENGTH_MIN: Final = 5
+_TYPED_MIN: Final = 0.8
 _RECORDS: Final = re.compile(
     r"(?P<before>\w+ )?\b(?P<records>records?)(?= (?:does|do|did|has|have|of|for|per|by|they|each)\b)", re.IGNORECASE
 )
@@ -33,12 +42,22 @@ def _spelt(word: str, index: CatalogIndex) -> str:
     lower = word.lower()
     if index.own.get(base_form(lower)) or index.own.get(lower):
         return word
+    if word == lower and len(word) >= _TYPED_LENGTH_MIN and not is_word(lower) and (lower,) not in index.values:
+        # "The avarage price": passed over, every price would be shown.
+        meant = get_close_matches(lower, _ASKING, n=1, cutoff=_TYPED_MIN)
+        if meant and _is_slip(lower, meant[0]) and not get_close_matches(lower, index.own, n=1, cutoff=_TYPED_MIN):
+            return meant[0]
     for one, other in (*_ENDINGS, *((american, british) for british, american in _ENDINGS)):
         if lower.endswith(one) and len(lower) > len(one):
             spelt = lower[: -len(one)] + other
             if index.own.get(base_form(spelt)):
                 return spelt
     return word
+
+
+def _is_slip(typed: str, word: str) -> bool:
+    """Whether letters within a word are missing, doubled or moved: lattes are not the latest."""
+    return typed[0] == word[0] and (typed[-1] == word[-1] or word.startswith(typed))
 
 
 _ABOUT: Final = re.compile(r"^\s*what (?:is|was|are|were) (?P<what>[^?]+?) about(?= *\??$)", re.IGNORECASE)

@@ -53,6 +53,9 @@ def compare_names(words: Sequence[str], index: CatalogIndex, *, bounded: bool) -
     for number in common:
         entry = index.entries[number]
         score, with_table = _closeness(entry, similar, index, bounded=bounded, says_unit=says_unit)
+        if entry.column is None and index.own.get(words[0], set()) == {number} and len(words) == 1:
+            # No other name has the word: "performances" are those of `performance_score`.
+            score = max(score, _ALONE_SCORE if score >= _SCORE_MIN else 0.0)
         if score >= _SCORE_MIN:
             candidates.append(Candidate(entry.table, entry.column, None, score, with_table))
     # "Campus fee" is the column of that name rather than the campus of the fees.
@@ -105,6 +108,7 @@ def _closeness(
     return best, best_with_table
 
 
+_ALONE_SCORE: Final = 0.82
 _NO_WORDS: frozenset[str] = frozenset()
 _ORDINALS: Final = frozenset({"first", "last", "next", "previous", "second", "third"})
 """What says a place in an order by itself: whoever joined last has no last name by that."""

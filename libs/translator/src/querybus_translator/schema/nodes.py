@@ -37,7 +37,7 @@ from querybus_translator.schema.meant import (
     recalled,
     takes_place,
 )
-from querybus_translator.schema.phrases import Node, NodeKind, Span, phrases, text_of
+from querybus_translator.schema.phrases import Node, NodeKind, Span, counts_several, phrases, text_of
 from querybus_translator.schema.values import stored_as, values_at
 
 SPAN_TOKENS_MAX: Final = 9
@@ -383,7 +383,7 @@ def _named(
     is_name = (len(words) > 1 or is_grouped) and "\0" not in words and index.knows("_".join(words))
     # "Costs per" truck is no start of `price_per_litre`.
     is_nothing = not is_name and (_is_function_word(token, tokens[start]) or words[-1] == "per")
-    if len(words) > LINK_WORDS_MAX or "\0" in words or is_nothing:
+    if len(words) > LINK_WORDS_MAX or "\0" in words or is_nothing or counts_several(tokens, start, end):
         return []
     light = (token.norm in stops or tokens[start].norm in stops) and not is_grouped and not is_name
     found = recalled(words, index, bounded=bounded)

@@ -190,7 +190,7 @@ def _compares(tokens: Sequence[Token], place: int, index: CatalogIndex) -> bool:
     for end in (place + 1, place + 2):
         # "After season 2007", "after birth year 1990".
         name = "_".join(token.base for token in tokens[place:end])
-        if end < len(tokens) and _is_figure(tokens[end]) and (index.knows(name) or name in index.own):
+        if end < len(tokens) and _is_figure(tokens[end]) and index.knows(name):
             return True
     return any(
         phrase.op in _FIGURE_OPS
@@ -200,3 +200,14 @@ def _compares(tokens: Sequence[Token], place: int, index: CatalogIndex) -> bool:
 
 
 _FIGURE_OPS = frozenset({Op.AVERAGE, Op.MAXIMUM, Op.MINIMUM, Op.HIGHEST, Op.LOWEST})
+
+
+def counts_several(tokens: Sequence[Token], start: int, end: int) -> bool:
+    """Whether "number of" stands before what there are several of: how many seats, and not which number a bus has."""
+    if end - start != 1 or tokens[start].norm != "number" or end + 1 >= len(tokens) or tokens[end].norm != "of":
+        return False
+    counted = next((token for token in tokens[end + 1 : end + 3] if token.norm not in _ARTICLES), tokens[end])
+    return counted.kind is TokenKind.WORD and counted.norm != counted.base
+
+
+_ARTICLES = frozenset({"a", "an", "the"})

@@ -5,17 +5,33 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from querybus_translator.writing.form import AllOf, ColumnRef, Comparison, Condition, Literal, Operator
+from querybus_translator.writing.form import AllOf, ColumnRef, Comparison, Condition, Literal, Membership, Operator
 
 
 def are_contradictory(conditions: Sequence[Condition]) -> bool:
-    """Return whether spans of one column that must all hold have nothing in common."""
+    """Return whether spans of one column that must all hold have nothing in common, or rows must have some of what they lack."""
+    if _lack_what_they_have([condition for condition in conditions if isinstance(condition, Membership)]):
+        return True
     spans: dict[ColumnRef, list[tuple[str, str]]] = defaultdict(list)
     for condition in conditions:
         span = _span(condition)
         if span is not None:
             spans[span[0]].append(span[1:])
     return any(max(low for low, _ in found) >= min(high for _, high in found) for found in spans.values())
+
+
+def _lack_what_they_have(memberships: Sequence[Membership]) -> bool:
+    """Whether rows that some other table does not name at all are named by it: "borrowed a book that they have not returned"."""
+    denied = {
+        (one.left, one.form.targets)
+        for one in memberships
+        if one.negated and all(_is_filled(condition) for condition in one.form.where) and not one.form.tables
+    }
+    return any((one.left, one.form.targets) in denied for one in memberships if not one.negated)
+
+
+def _is_filled(condition: Condition) -> bool:
+    return isinstance(condition, Comparison) and condition.operator is Operator.NOT_NULL
 
 
 def _span(condition: Condition) -> tuple[ColumnRef, str, str] | None:

@@ -62,13 +62,23 @@ def _of_parent(sketch: Sketch, anchor: int, ranking: Ranking, by: Measure, targe
     home = by.home
     if by.aggregate is not None or home is None or home == anchor or ranking.count != 1:
         return None
-    if any(target.home == home for target in targets) or is_many(sketch, anchor, home):
+    if any(target.home == home for target in targets):
+        return None
+    if is_many(sketch, anchor, home) and not _is_one_of_many(sketch, ranking, anchor, home):
         return None
     key = key_columns(sketch.index, home)
     if not key or not is_many(sketch, home, anchor):
         return None
     form = Form(targets=(Measure(key[0]),), order=(Ordering(by, ranking.descending),), limit=1)
     return Comparison(Measure(key[0]), Operator.EQUAL, form)
+
+
+def _is_one_of_many(sketch: Sketch, ranking: Ranking, anchor: int, parent: int) -> bool:
+    """ "All the stores in the district with the most people": the one district is ranked, though a store may be in several."""
+    before = sketch.before(ranking.place, over=(Op.RELATIVE, Op.SHOW))
+    if before is None or sketch.table(before) != parent or _is_plural(sketch.nodes[before].text):
+        return False
+    return any(sketch.table(place) == anchor and _is_plural(sketch.nodes[place].text) for place in range(before))
 
 
 def _of_group(
@@ -209,7 +219,10 @@ def _summed_within(sketch: Sketch, anchor: int, ranking: Ranking) -> Measure | N
     adds_up = is_additive(sketch.index, anchor, by.column.column) or (
         not names_rows and is_number_of(sketch.index, anchor, by.column.column)
     )
-    if not (is_done and is_attribute and adds_up):
+    before = sketch.before(ranking.place, over=(Op.RELATIVE, Op.SHOW))
+    is_one = before is not None and sketch.table(before) == anchor and not _is_plural(sketch.nodes[before].text)
+    if not (is_done and is_attribute and adds_up) or is_one:
+        # "The model of the vehicle with the most seats": one vehicle's.
         return None
     return Measure(by.column, Aggregate.SUM)
 

@@ -278,6 +278,9 @@ def swallowed_totals(sketch: Sketch) -> None:
         if len(sketch.targets) == 1 and column is not None and _was_done(sketch, place, column):
             sketch.targets[number] = (place, Measure(column, Aggregate.SUM))
             continue
+        if sketch.orderings and column is not None and [one.by.column for one in sketch.orderings] == [column]:
+            # "The total points of gymnasts, lowest first": the total of each, which a column holds.
+            continue
         # "Fees of the last three months": a figure that adds up, and no list is asked for.
         if sketch.says_sum(place) or (is_bare and adds_up(sketch, measure)):
             sketch.targets[number] = (place, Measure(measure.column, Aggregate.SUM))
