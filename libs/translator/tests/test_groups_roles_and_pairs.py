@@ -13,7 +13,7 @@ TODAY = date(2026, 6, 1)
 KINDS = {"int": ColumnKind.INTEGER, "num": ColumnKind.NUMBER, "day": ColumnKind.DATE, "text": ColumnKind.TEXT}
 
 
-def table(name: str, columns: str, keys: str = "", **values: tuple[str, ...]) -> Table:
+def table(name: str, columns: str, keys: str = "", /, **values: tuple[str, ...]) -> Table:
     """Make a table of "name:kind" columns, the first its key; keys are "column>table.column", values those of a column."""
     made = []
     for spec in columns.split():
@@ -301,3 +301,56 @@ def test_all_of_the_rows_of_the_one_with_the_most_are_meant_though_each_has_seve
     statement = sql("club", "Show the names of all drivers of the vehicle with the most power")
     assert "= (SELECT" in statement
     assert not statement.endswith("DESC LIMIT 1")
+
+
+def gallery() -> Catalog:
+    """Directors and painters, their programs and paintings, and staff of departments."""
+    directors = table("director", "director_id:int name age:int", name=("Dracula", "Scott"))
+    programs = table(
+        "program", "program_id:int title director_id:int", "director_id>director.director_id", title=("Dracula", "Salt")
+    )
+    paintings = table(
+        "painting",
+        "painting_id:int label location medium surface death_year:int support_rate:num source",
+        location=("East", "West"),
+        medium=("oil", "pastel"),
+        surface=("panel", "paper"),
+        source=("CNN", "Fox"),
+    )
+    departments = table("department", "department_id:int department_name", department_name=("marketing", "purchasing"))
+    staff = table(
+        "staff",
+        "staff_id:int staff_name department_id:int job",
+        "department_id>department.department_id",
+        job=("clerk", "seller"),
+    )
+    return Catalog(
+        connection="gallery", dialect=Dialect.SQLITE, tables=(directors, programs, paintings, departments, staff)
+    )
+
+
+CATALOGS["gallery"] = gallery()
+
+
+@pytest.mark.parametrize(
+    ("question", "part"),
+    [
+        ("Show the titles of programs directed by Dracula", """WHERE t2."name" = 'Dracula'"""),
+        (
+            "Show the locations which have both paintings with medium oil and paintings on panel",
+            """= 'oil' INTERSECT SELECT "location" FROM "painting" WHERE "surface" = 'panel'""",
+        ),
+        (
+            "Find the staff who work in the marketing department but not as a clerk",
+            """t2."department_name" = 'marketing' AND t1."job" <> 'clerk'""",
+        ),
+        ("How many paintings are of those who died in 1917?", '"death_year" = 1917'),
+        ("Show the labels of paintings supported by CNN", """SELECT "label" FROM "painting" WHERE "source" = 'CNN'"""),
+    ],
+)
+def test_values_belong_to_whom_and_to_what_the_words_around_them_say(question: str, part: str) -> None:
+    assert part in sql("gallery", question)
+
+
+def test_who_is_still_working_is_asked_about_where_no_row_says_so() -> None:
+    assert isinstance(translate("Which staff are still working?", CATALOGS["gallery"], today=TODAY), NotRead)

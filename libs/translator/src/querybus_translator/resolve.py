@@ -17,6 +17,7 @@ from querybus_translator.language.stems import stem
 from querybus_translator.language.time.words import step_at
 from querybus_translator.schema.comparison import Candidate
 from querybus_translator.schema.index import CatalogIndex
+from querybus_translator.schema.other_names import doers_of
 from querybus_translator.schema.phrases import Node, NodeKind
 
 BEAM_WIDTH: Final = 24
@@ -34,6 +35,7 @@ _COUNTED_BONUS: Final = 0.15
 _SIBLING_BONUS: Final = 0.15
 _SAID_BONUS: Final = 0.12
 _DEED_BONUS: Final = 0.06
+_AGENT_BONUS: Final = 0.2
 _TWICE_COST: Final = 0.4
 _NAMED_MIN: Final = 0.9
 _MENTION_MIN: Final = 0.8
@@ -256,7 +258,7 @@ def _bonuses(nodes: Sequence[Node], place: int, index: CatalogIndex) -> list[flo
     # "How many tests": of one table whose columns are called so as well, the rows.
     counted = before is not None and nodes[before].op is Op.COUNT
     is_alone = len({link.table for link in nodes[place].candidates}) == 1
-    deed = _stems_of(nodes, place, ahead)
+    deed, agents = _stems_of(nodes, place, ahead), _agents_before(nodes, place)
     numbers: list[float] = []
     for candidate in nodes[place].candidates:
         bonus = near.get(candidate.table, 0.0) if candidate.column is not None else 0.0
@@ -265,6 +267,7 @@ def _bonuses(nodes: Sequence[Node], place: int, index: CatalogIndex) -> list[flo
                 _COUNTED_BONUS if counted and (is_alone or candidate.score >= _MENTION_MIN) else 0.0
             )
         if candidate.value is not None:
+            bonus += _AGENT_BONUS if not agents.isdisjoint(index.table_words[index.real(candidate.table)]) else 0.0
             if candidate.value.lower() == nodes[place].text.lower() and candidate.table in near and ahead == place + 1:
                 # "Open tickets": what is stored just so, right before the rows that hold it.
                 bonus += _SAID_BONUS
@@ -289,6 +292,13 @@ def _bonuses(nodes: Sequence[Node], place: int, index: CatalogIndex) -> list[flo
                     break
         numbers.append(bonus)
     return numbers
+
+
+def _agents_before(nodes: Sequence[Node], place: int) -> frozenset[str]:
+    """ "Programs directed by Dracula", who directs, though a program is called so as well."""
+    before = nodes[place - 1] if place > 1 else None
+    verb = nodes[place - 2].text.lower().split()[-1] if before is not None and before.op is Op.BY else ""
+    return doers_of(verb) if verb else frozenset()
 
 
 def _stems_of(nodes: Sequence[Node], place: int, ahead: int | None) -> frozenset[str]:

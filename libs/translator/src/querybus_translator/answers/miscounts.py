@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from querybus.core.catalog import ColumnKind
-from querybus_translator.answers.whole import Whole
+from querybus_translator.answers.whole import Rule, Whole
 from querybus_translator.language.lexicon import POSSESSIVES, Op
 from querybus_translator.readers.figures.amounts import MONEY_ROWS, MONEY_ROWS_ZH, SUMS_OF_MONEY
 from querybus_translator.schema.labels import key_columns, labels
+from querybus_translator.schema.other_names import doers_of
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.contradictions import are_contradictory
 from querybus_translator.writing.form import (
@@ -374,3 +375,45 @@ def differs_from_none(whole: Whole) -> bool:
 
 
 _NONE: Final = frozenset({"no", "without", "without any"})
+
+
+def names_another_agent(whole: Whole) -> bool:
+    """Return whether a value behind "directed by" was read of anything but directors, though there are such."""
+    nodes, sketch = whole.sketch.nodes, whole.sketch
+    for place in range(2, len(nodes)):
+        value = sketch.value(place)
+        if value is None or nodes[place - 1].op is not Op.BY:
+            continue
+        words = doers_of(nodes[place - 2].text.lower().split()[-1])
+        agents = {table for word in words for table in sketch.index.called_by(word)}
+        if agents and sketch.index.real(value.table) not in {sketch.index.real(table) for table in agents}:
+            return True
+    return False
+
+
+MISCOUNTS: Final[tuple[Rule, ...]] = (
+    asks_where,
+    contradicts,
+    counts_by_amount,
+    counts_itself,
+    counts_mass,
+    counts_money,
+    counts_others,
+    counts_the_fixed,
+    counts_the_one,
+    counts_the_unread,
+    differs_from_none,
+    drops_each,
+    groups_unasked,
+    is_mutual,
+    lacks_beside_its_own_day,
+    lacks_what_it_shows,
+    names_another_agent,
+    names_no_person,
+    names_the_named,
+    one_for_each,
+    passes_over_clause,
+    shows_others,
+    shows_whose_it_is,
+    sums_each_once,
+)

@@ -469,7 +469,7 @@ def _negated_beyond(sketch: Sketch, anchor: int) -> None:
             if not _attribute_without(sketch, placed.place, anchor, [positive]):
                 sketch.conditions[sketch.conditions.index(positive)] = placed
             continue
-        if tables and tables[0] != denied and is_many(sketch, denied, tables[0]):
+        if tables and tables[0] not in (denied, anchor) and is_many(sketch, denied, tables[0]):
             positive = Placed(placed.place, Comparison(condition.left, Operator.EQUAL, condition.right))
             sketch.conditions[sketch.conditions.index(placed)] = positive
             names_rows = any(sketch.table(place) is not None for place in range(placed.place))

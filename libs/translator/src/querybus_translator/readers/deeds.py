@@ -245,7 +245,13 @@ def is_described(sketch: Sketch, place: int, column: ColumnRef) -> bool:
     if place and sketch.column(place - 1) == column and sketch.taken[place - 1]:
         # "By quantity sold": the participle says of the quantity which it is.
         return True
-    if not sketch.targets or sketch.is_numeric(column):
+    if not sketch.targets:
+        return False
+    word, behind = sketch.nodes[place].text.lower(), sketch.nodes[place + 1 : place + 2]
+    if word.endswith("ed") and sketch.table(place - 1) is not None and behind and behind[0].op is Op.BY:
+        # "Candidates supported by CNN": by whom they are, and not how much.
+        return True
+    if sketch.is_numeric(column):
         return False
     if _is_behind_order(sketch, place):
         return True

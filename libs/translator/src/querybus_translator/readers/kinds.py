@@ -153,11 +153,13 @@ def beside_their_count(sketch: Sketch) -> None:
         count = sketch.after(joint)
         table, rows = sketch.table(place), sketch.table(sketch.after(count))
         is_joined = sketch.op(joint) is Op.AND and sketch.op(count) is Op.COUNT and sketch.is_free(place)
+        if not is_joined:
+            continue
         named = [sketch.column(sketch.after(other)) for other in sketch.free_places(Op.EACH)]
         if any(column is not None and column.table == table for column in named):
             # "The type of school and the number of buses for each type".
             return
-        if is_joined and table is not None and rows is not None and is_many(sketch, table, rows):
+        if table is not None and rows is not None and is_many(sketch, table, rows):
             sketch.take(joint)
             sketch.groups.append((place, table))
             return

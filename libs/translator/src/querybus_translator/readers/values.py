@@ -268,6 +268,12 @@ def _read_person(sketch: Sketch, place: int) -> None:
     sketch.doubts += 0.05
     operator = Operator.EQUAL if negation is None else Operator.UNEQUAL
     whose = _name_in_role(sketch, place, found[0])
+    halves = whole_name(sketch.index, whose) if " " not in text and negation is None else ()
+    if halves:
+        # "Paintings by Monet": either of the two names.
+        either = tuple(Comparison(Measure(half), operator, Literal(text)) for half in halves)
+        sketch.conditions.append(Placed(place, AnyOf(either)))
+        return
     for part, said in _halves(sketch, whose, text) or ((whose, text),):
         sketch.conditions.append(Placed(place, Comparison(Measure(part), operator, Literal(said))))
 

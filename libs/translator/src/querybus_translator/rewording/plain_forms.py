@@ -53,7 +53,10 @@ _MONEY_DONE: Final = re.compile(
 _GOING_ON: Final = re.compile(
     r"\bstill (?:running|going on|going|under way|underway|in progress)\b|\b(?:under way|underway)\b", re.IGNORECASE
 )
-_STILL: Final = re.compile(r"\bstill (?=[a-z])(?!there\b|here\b|with\b)", re.IGNORECASE)
+_STILL: Final = re.compile(
+    r"\bstill (?=[a-z])(?!there\b|here\b|with\b|working\b|employed\b|active\b|alive\b|living\b|serving\b)",
+    re.IGNORECASE,
+)
 _TREND: Final = re.compile(r"(?<=[a-z]) (?:trend|development) (?=(?:by|per|over|for|in|this|last) )", re.IGNORECASE)
 _RIGHT_NOW: Final = re.compile(r"\b(?:right now|at the moment|at present)\b", re.IGNORECASE)
 _SERVING: Final = re.compile(r"\blongest[- ](?:serving|standing|tenured)\b", re.IGNORECASE)

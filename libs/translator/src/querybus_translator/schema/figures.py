@@ -1,4 +1,4 @@
-"""Chinese words for how many that belong to the name of a column of numbers."""
+"""Figures that belong to the name of a column: 楼层数 of a column of floors, "100 meter" of `meter_100`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from querybus_translator.language.lexicon import Op
+from querybus_translator.language.tokens import Token, TokenKind
 from querybus_translator.schema.comparison import Candidate
 from querybus_translator.schema.index import CatalogIndex
-from querybus_translator.schema.meant import recalled
-from querybus_translator.schema.phrases import Node, NodeKind
+from querybus_translator.schema.meant import EXACT_SCORE, recalled
+from querybus_translator.schema.phrases import Node, NodeKind, Span, text_of
 
 _SCORE_MIN: Final = 0.85
 
@@ -39,3 +40,25 @@ def _is_figure(link: Candidate, index: CatalogIndex) -> bool:
 
 _FIGURES: Final = frozenset({"数", "数量"})
 _OF_FIGURES: Final = frozenset({Op.AVERAGE, Op.MAXIMUM, Op.MINIMUM, Op.HIGHEST, Op.LOWEST, Op.SUM})
+
+
+def numbered(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Span]:
+    """ "Their 100 meter scores", of a column that is called `meter_100`: a name, and no figure to compare with."""
+    pair = tokens[start : start + 2]
+    if len(pair) < 2 or pair[0].kind is not TokenKind.NUMBER or pair[1].kind is not TokenKind.WORD:
+        return []
+    said = {pair[0].norm, pair[1].base}
+    entries = (index.entries[number] for number in index.own.get(pair[1].base, ()))
+    found = tuple(
+        Candidate(entry.table, entry.column, None, EXACT_SCORE)
+        for entry in entries
+        if entry.column is not None and any(set(name) == said for name in entry.names)
+    )
+    # "Their 100 meter scores" are what the column holds.
+    end = start + 2 + (tokens[start + 2 : start + 3] != [] and tokens[start + 2].base in _HELD)
+    node = Node(NodeKind.LINK, text_of(tokens, start, end), candidates=found)
+    return [Span(start, end, _NUMBERED_WEIGHT * (end - start), node)] if found else []
+
+
+_NUMBERED_WEIGHT: Final = 1.1
+_HELD: Final = frozenset({"score", "result", "time", "record", "mark"})

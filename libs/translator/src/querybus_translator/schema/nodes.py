@@ -25,9 +25,9 @@ from querybus_translator.language.tokens import Token, TokenKind, tokenize
 from querybus_translator.language.units import unit_of_measure
 from querybus_translator.schema.additive import is_additive
 from querybus_translator.schema.comparison import Candidate
-from querybus_translator.schema.figures import with_figures
+from querybus_translator.schema.figures import numbered, with_figures
 from querybus_translator.schema.index import CatalogIndex
-from querybus_translator.schema.labels import holds_years, labels
+from querybus_translator.schema.labels import holds_years, labels, whole_name
 from querybus_translator.schema.meant import (
     EXACT_SCORE,
     LIGHT_SCORE_MIN,
@@ -140,10 +140,12 @@ def _is_single_name(nodes: Sequence[Node], place: int, index: CatalogIndex) -> b
         or before in _OF_PLACES
         or before in _ARTICLES
         or is_attribute
-        or len(labels(index, *tables)) != 1
+        or not (known := labels(index, *tables))
     ):
         return False
-    (named,) = labels(index, *tables)
+    named = known[0]
+    if len(known) > 1 and (before != "by" or known != whole_name(index, named)):
+        return False
     if not index.column(named.table, named.column).person_name:
         return False
     return not is_word(nodes[place].text.lower()) or before in _BEFORE_NAMES or behind in ("'s", "’s")
@@ -271,29 +273,7 @@ def _spans_from(tokens: Sequence[Token], start: int, index: CatalogIndex, today:
         return [Span(start, start + 1, 1.0, node)]
     result += phrases(tokens, start, index)
     result += _links(tokens, start, index)
-    return result + _numbered(tokens, start, index)
-
-
-def _numbered(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Span]:
-    """ "Their 100 meter scores", of a column that is called `meter_100`: a name, and no figure to compare with."""
-    pair = tokens[start : start + 2]
-    if len(pair) < 2 or pair[0].kind is not TokenKind.NUMBER or pair[1].kind is not TokenKind.WORD:
-        return []
-    said = {pair[0].norm, pair[1].base}
-    entries = (index.entries[number] for number in index.own.get(pair[1].base, ()))
-    found = tuple(
-        Candidate(entry.table, entry.column, None, EXACT_SCORE)
-        for entry in entries
-        if entry.column is not None and any(set(name) == said for name in entry.names)
-    )
-    # "Their 100 meter scores" are what the column holds.
-    end = start + 2 + (tokens[start + 2 : start + 3] != [] and tokens[start + 2].base in _HELD)
-    node = Node(NodeKind.LINK, text_of(tokens, start, end), candidates=found)
-    return [Span(start, end, _NUMBERED_WEIGHT * (end - start), node)] if found else []
-
-
-_NUMBERED_WEIGHT: Final = 1.1
-_HELD: Final = frozenset({"score", "result", "time", "record", "mark"})
+    return result + numbered(tokens, start, index)
 
 
 def _single(tokens: Sequence[Token], start: int, index: CatalogIndex) -> Span:
@@ -418,13 +398,14 @@ def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Spa
         return spans
     stops = lexicon().stopwords
     words: list[str] = []
-    bounded = False
+    bounded = is_of_rows = False
     for end in range(start + 1, min(start + SPAN_TOKENS_MAX, len(tokens)) + 1):
         token = tokens[end - 1]
         candidates: list[Candidate] = values_at(tokens, start, end, index)
         is_bridge = token.norm in _BRIDGING
-        is_within = token.norm == "in" and len(words) == 1 and bool(index.called_by(words[0]))
-        if token.kind is TokenKind.QUOTED or (is_within and tokens[start].norm != tokens[start].base):
+        is_within = token.norm == "in" and len(words) == 1 and tokens[start].norm != tokens[start].base
+        is_of_rows = is_of_rows or is_within
+        if token.kind is TokenKind.QUOTED or (is_within and index.called_by(words[0])):
             # "Products in the category 'Seeds'" are products, and no product categories.
             break
         if is_bridge and end - start > 1 and not index.knows("_".join([*words, token.base])):
@@ -437,7 +418,11 @@ def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Spa
         else:
             words.append(token.base)
             candidates += _named(words, tokens, start, end, index, bounded=bounded)
+        if not candidates:
+            continue
         candidates = links_meant(candidates, tokens, start, end, index)
+        # "The items in order 1" are no order items, and "budgets in millions" are budgets.
+        candidates = [one for one in candidates if not is_of_rows or one.column is not None]
         if not candidates:
             continue
         candidates.sort(key=lambda link: -link.score)

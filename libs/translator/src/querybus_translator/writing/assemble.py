@@ -29,7 +29,7 @@ from querybus_translator.schema.labels import (
     known_by,
     labels,
 )
-from querybus_translator.writing.alternatives import read_alternatives
+from querybus_translator.writing.alternatives import of_two_rows, read_alternatives
 from querybus_translator.writing.attributes import read_attributes
 from querybus_translator.writing.contradictions import excludes
 from querybus_translator.writing.doers import who_did_most, who_never
@@ -428,6 +428,11 @@ def _is_shared(sketch: Sketch, anchor: int, columns: list[ColumnRef]) -> bool:
 
 def _combined(sketch: Sketch, form: Form) -> Form:
     """Two values of one column at the same time: rows of the one and rows of the other, what they share."""
+    two = of_two_rows(sketch, form)
+    if two is not None and not (form.group or form.order or form.limit is not None):
+        sketch.take(*sketch.free_places(Op.BOTH))
+        first, second = (_replaced(form, (condition,)) for condition in two)
+        return replace(first, combined=(Combination.BOTH, second))
     equal: dict[ColumnRef, list[Comparison]] = {}
     for condition in form.where:
         if (

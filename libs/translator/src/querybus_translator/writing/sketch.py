@@ -6,7 +6,7 @@ costs confidence. This is the translator's only mutable value and never leaves i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 
@@ -27,6 +27,7 @@ TABLES_SEARCHED_MAX = 100
 _MONEY = frozenset(
     {"wage", "salary", "price", "cost", "fee", "rate", "amount", "pay", "rent", "budget", "revenue", "income"}
 )
+_PASSED = frozenset({"'s", ":", '"', "'", "-", "(", ")"})
 _SENTENCE_ENDS = frozenset({".", "?", "!", ";", "？", "。", "！", "；"})
 
 
@@ -63,6 +64,8 @@ class Sketch:
     today: date
     chinese: bool
     taken: list[bool] = field(default_factory=list[bool])
+    passed: list[bool] = field(default_factory=list[bool])
+    """Nodes that say nothing between two others: stop words, a possessive, a hyphen."""
     asked: list[bool] = field(default_factory=list[bool])
     conditions: list[Placed] = field(default_factory=list[Placed])
     having: list[tuple[int, Comparison]] = field(default_factory=list[tuple[int, Comparison]])
@@ -92,6 +95,7 @@ class Sketch:
 
     def __post_init__(self) -> None:
         self.taken = [node.kind in {NodeKind.STOP, NodeKind.MARK} for node in self.nodes]
+        self.passed = [node.kind is NodeKind.STOP or node.text in _PASSED for node in self.nodes]
         self.asked = _asked_zones(self.nodes)
         for place, pick in self.assignment.picks.items():
             owner = self._owner_said(place)
@@ -173,23 +177,23 @@ class Sketch:
 
     # Neighbours.
 
-    def after(self, place: int | None, over: Iterable[Op] = ()) -> int | None:
+    def after(self, place: int | None, over: Collection[Op] = ()) -> int | None:
         """Return the next node beyond stop words (and the given phrases), None at a mark or the end."""
-        return self._beside(place, 1, frozenset(over))
+        return self._beside(place, 1, over)
 
-    def before(self, place: int | None, over: Iterable[Op] = ()) -> int | None:
+    def before(self, place: int | None, over: Collection[Op] = ()) -> int | None:
         """Return the node before, likewise."""
-        return self._beside(place, -1, frozenset(over))
+        return self._beside(place, -1, over)
 
-    def _beside(self, place: int | None, step: int, over: frozenset[Op]) -> int | None:
+    def _beside(self, place: int | None, step: int, over: Collection[Op]) -> int | None:
         if place is None:
             return None
-        other = place + step
-        while 0 <= other < len(self.nodes):
-            node = self.nodes[other]
-            skipped = node.kind is NodeKind.STOP or node.text in {"'s", ":", '"', "'", "-", "(", ")"} or node.op in over
-            if not skipped:
-                return None if node.kind is NodeKind.MARK else other
+        other, end = place + step, len(self.nodes)
+        while 0 <= other < end:
+            if not self.passed[other]:
+                node = self.nodes[other]
+                if node.op is None or node.op not in over:
+                    return None if node.kind is NodeKind.MARK else other
             other += step
         return None
 
