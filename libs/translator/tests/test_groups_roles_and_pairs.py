@@ -354,3 +354,32 @@ def test_values_belong_to_whom_and_to_what_the_words_around_them_say(question: s
 
 def test_who_is_still_working_is_asked_about_where_no_row_says_so() -> None:
     assert isinstance(translate("Which staff are still working?", CATALOGS["gallery"], today=TODAY), NotRead)
+
+
+def presses() -> Catalog:
+    """Presses and their books, vehicles with the year as text, people and the gymnasts among them."""
+    press = table("press", "press_id:int name")
+    books = table("book", "book_id:int title release_date press_id:int", "press_id>press.press_id")
+    vehicles = table("vehicle", "vehicle_id:int model build_year", build_year=("1996", "2000", "2002"))
+    people = table("people", "people_id:int name age:int")
+    gymnasts = table("gymnast", "people_id:int total_points:num", "people_id>people.people_id")
+    return Catalog(connection="presses", dialect=Dialect.SQLITE, tables=(press, books, vehicles, people, gymnasts))
+
+
+CATALOGS["presses"] = presses()
+
+
+@pytest.mark.parametrize(
+    ("question", "part"),
+    [
+        ("每家出版社出版了多少本书？", 'GROUP BY t1."press_id", t1."name"'),
+        ("2000年以后制造的车有几辆？", "> 2000"),
+        ("总分最高的体操运动员多大年纪？", 'ORDER BY t2."total_points" DESC LIMIT 1'),
+    ],
+)
+def test_chinese_verbs_years_in_text_and_totals_that_are_held(question: str, part: str) -> None:
+    assert part in sql("presses", question)
+
+
+def test_where_something_is_said_to_be_is_never_passed_over_in_chinese() -> None:
+    assert isinstance(translate("住在家里的人有哪些？", CATALOGS["presses"], today=TODAY), NotRead)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Final
 
 from querybus.core.catalog import ColumnKind
@@ -391,6 +392,20 @@ def names_another_agent(whole: Whole) -> bool:
     return False
 
 
+def lives_nowhere(whole: Whole) -> bool:
+    """Return whether it was passed over where something is: 住在家里的学生, where nothing is known as 家里."""
+    nodes = whole.sketch.nodes
+    return whole.sketch.chinese and any(
+        node.text in _PLACED
+        and following.candidates == ()
+        and (following.kind is NodeKind.STOP or following.op is Op.UNIT)
+        for node, following in pairwise(nodes)
+    )
+
+
+_PLACED: Final = frozenset({"住在", "居住在", "位于", "来自", "坐落在", "就读于", "任职于"})
+
+
 MISCOUNTS: Final[tuple[Rule, ...]] = (
     asks_where,
     contradicts,
@@ -403,6 +418,7 @@ MISCOUNTS: Final[tuple[Rule, ...]] = (
     counts_the_one,
     counts_the_unread,
     differs_from_none,
+    lives_nowhere,
     drops_each,
     groups_unasked,
     is_mutual,

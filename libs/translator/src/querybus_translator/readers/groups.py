@@ -422,11 +422,18 @@ def _head_of(sketch: Sketch, named: int) -> int:
     column = sketch.column(beyond)
     if sketch.table(beyond) is None and (column is None or (sketch.is_numeric(column) and not sketch.is_key(column))):
         return named
+    if sketch.chinese and beyond + 1 < len(sketch.nodes) and sketch.nodes[beyond + 1].text in _DONE:
+        # 每家出版社出版了多少本书: what they did is a verb, though some day is called after it.
+        sketch.take(beyond)
+        return named
     if sketch.chinese and sketch.table(beyond) is not None:
         # 各网点快递员的平均时薪: the second noun is whose figure is asked for.
         return named
     sketch.take(named)
     return beyond
+
+
+_DONE = frozenset({"了", "过"})
 
 
 def _group(sketch: Sketch, place: int, named: int | None) -> None:

@@ -232,7 +232,7 @@ def _summed(sketch: Sketch, anchor: int, by: Measure | None, ranking: Ranking) -
     if by is None or by.column is None or by.aggregate is not None or by.column.table == anchor:
         return by
     words = sketch.words_of(by.column)
-    if not is_many(sketch, anchor, by.column.table):
+    if not is_many(sketch, anchor, by.column.table) or _is_same_row(sketch, anchor, by.column.table):
         return by
     extreme = Aggregate.MAXIMUM if ranking.descending else Aggregate.MINIMUM
     behind = sketch.after(ranking.place)
@@ -252,6 +252,15 @@ def _summed(sketch: Sketch, anchor: int, by: Measure | None, ranking: Ranking) -
         # Each of several once, by the best that it has.
         return Measure(by.column, extreme)
     return by
+
+
+def _is_same_row(sketch: Sketch, one: int, other: int) -> bool:
+    """Whether the key of a table refers to the rows of another: a gymnast is a person, and has the points once."""
+    key = sketch.index.table(sketch.index.real(other)).primary_key
+    return any(
+        edge.source == other and edge.target == one and edge.source_columns == key
+        for edge in sketch.index.graph.between(one, other)
+    )
 
 
 _ADJECTIVES: Final = frozenset({Op.ADJECTIVE_MOST, Op.ADJECTIVE_LEAST})

@@ -72,7 +72,7 @@ def read_period_alone(sketch: Sketch, place: int) -> None:
 
 
 def _one_bound(sketch: Sketch, place: int, column: ColumnRef, period: Period, op: Op) -> None:
-    if sketch.kind(column) in {ColumnKind.INTEGER, ColumnKind.NUMBER} and period.whole_year is not None:
+    if sketch.is_numeric(column) and period.whole_year is not None:
         operator = OPERATORS[op]
         add_condition(sketch, place, Measure(column), operator, Literal(period.whole_year))
     elif op is Op.SINCE:
