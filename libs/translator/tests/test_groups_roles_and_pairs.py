@@ -383,3 +383,20 @@ def test_chinese_verbs_years_in_text_and_totals_that_are_held(question: str, par
 
 def test_where_something_is_said_to_be_is_never_passed_over_in_chinese() -> None:
     assert isinstance(translate("住在家里的人有哪些？", CATALOGS["presses"], today=TODAY), NotRead)
+
+
+@pytest.mark.parametrize(
+    ("question", "statement"),
+    [
+        ("How old is the youngest gymnast?", 'SELECT t1."age" FROM "people" AS t1 JOIN "gymnast"'),
+        ("Which gymnast is the oldest?", 'SELECT t1."name" FROM "people" AS t1 JOIN "gymnast"'),
+        ("Which gymnasts have total points above 50?", 'SELECT "name" FROM "people" WHERE "people_id" IN (SELECT'),
+        ("Show the titles of books and the names of presses", 'SELECT t1."title", t2."name"'),
+    ],
+)
+def test_rows_that_are_rows_of_another_table_have_its_names_and_ages(question: str, statement: str) -> None:
+    assert sql("presses", question).startswith(statement)
+
+
+def test_the_names_of_two_kinds_are_the_names_of_both() -> None:
+    assert sql("auction", "Show the names of items and sellers").startswith('SELECT t1."title", t2."seller_name"')

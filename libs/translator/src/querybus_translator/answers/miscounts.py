@@ -220,7 +220,8 @@ def shows_others(whole: Whole) -> bool:
         return False
     # "Which employees work in Paris and smoke" asks for no flag.
     are_flags = all(target.column is not None and sketch.is_flag(target.column) for target in targets)
-    return are_flags or all(target.aggregate is None and target.home != head for target in targets)
+    own = {head, *sketch.same_rows(head)}
+    return are_flags or all(target.aggregate is None and target.home not in own for target in targets)
 
 
 def contradicts(whole: Whole) -> bool:

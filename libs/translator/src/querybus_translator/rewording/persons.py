@@ -312,18 +312,32 @@ def each_did(question: str, index: CatalogIndex) -> str:
     return _EACH_DID.sub(written, question)
 
 
+_NAMES_OF_TWO: Final = re.compile(
+    r"\b(?P<names>names?) of (?:the |their |its |all )*(?P<one>[a-z]+) and (?:the |their |its |all )*(?P<other>[a-z]+)\b(?= *[?.,]?(?:$| (?:that|who|which|they)\b))",
+    re.IGNORECASE,
+)
 _TWO_NAMES: Final = re.compile(r"\b(?P<one>[a-z]+) and (?P<other>[a-z]+) names?\b", re.IGNORECASE)
 
 
 def two_names(question: str, index: CatalogIndex) -> str:
-    """ "Artist and label names" are the names of both, where both are kinds of rows."""
+    """ "Artist and label names", "the names of artists and labels" are the names of both, where both are kinds of rows."""
 
     def written(said: re.Match[str]) -> str:
         kinds = [index.called_by(base_form(said[which].lower())) for which in ("one", "other")]
         both = all(len(tables) == 1 for tables in kinds) and kinds[0] != kinds[1]
         return f"{said['one']} names and {said['other']} names" if both else said[0]
 
-    return _TWO_NAMES.sub(written, question)
+    def named(said: re.Match[str]) -> str:
+        kinds = [index.called_by(base_form(said[which].lower())) for which in ("one", "other")]
+        if not all(len(tables) == 1 for tables in kinds) or kinds[0] == kinds[1]:
+            return said[0]
+        known = [labels(index, tables[0]) for tables in kinds]
+        if any(len(found) != 1 or found == key_columns(index, found[0].table) for found in known):
+            return said[0]
+        one, other = (spoken_name(index.column(found[0].table, found[0].column).name) for found in known)
+        return f"{one} of {said['one']} and the {other} of {said['other']}"
+
+    return _NAMES_OF_TWO.sub(named, _TWO_NAMES.sub(written, question))
 
 
 _NAME: Final = r"(?P<name>[A-Z][\w.-]+(?: [A-Z][\w.-]+)?|\"[^\"]+\")"

@@ -352,9 +352,18 @@ def _counting_in(comparison: Comparison, anchor: int) -> Comparison:
 
 
 def _known_by(sketch: Sketch, table: int) -> list[Measure]:
-    columns = doers(sketch, table) or known_by(sketch.index, table, chinese=sketch.chinese)
+    columns = doers(sketch, table) or _named_elsewhere(sketch, table)
+    columns = columns or known_by(sketch.index, table, chinese=sketch.chinese)
     sketch.beside = len(columns) - len(labels(sketch.index, table, chinese=sketch.chinese))
     return [Measure(column) for column in columns]
+
+
+def _named_elsewhere(sketch: Sketch, table: int) -> tuple[ColumnRef, ...]:
+    """A gymnast without a name of its own is called as the person who the gymnast is."""
+    if labels(sketch.index, table) != key_columns(sketch.index, table):
+        return ()
+    named = [labels(sketch.index, other) for other in sketch.same_rows(table)]
+    return named[0] if len(named) == 1 and named[0] != key_columns(sketch.index, named[0][0].table) else ()
 
 
 def read_groups_of(sketch: Sketch) -> tuple[list[ColumnRef], list[ColumnRef]]:

@@ -62,7 +62,8 @@ def _of_parent(sketch: Sketch, anchor: int, ranking: Ranking, by: Measure, targe
     home = by.home
     if by.aggregate is not None or home is None or home == anchor or ranking.count != 1:
         return None
-    if any(target.home == home for target in targets):
+    if any(target.home == home for target in targets) or home in sketch.same_rows(anchor):
+        # The oldest gymnast need not be the oldest of all people.
         return None
     if is_many(sketch, anchor, home) and not _is_one_of_many(sketch, ranking, anchor, home):
         return None
@@ -232,7 +233,7 @@ def _summed(sketch: Sketch, anchor: int, by: Measure | None, ranking: Ranking) -
     if by is None or by.column is None or by.aggregate is not None or by.column.table == anchor:
         return by
     words = sketch.words_of(by.column)
-    if not is_many(sketch, anchor, by.column.table) or _is_same_row(sketch, anchor, by.column.table):
+    if not is_many(sketch, anchor, by.column.table) or anchor in sketch.same_rows(by.column.table):
         return by
     extreme = Aggregate.MAXIMUM if ranking.descending else Aggregate.MINIMUM
     behind = sketch.after(ranking.place)
@@ -252,15 +253,6 @@ def _summed(sketch: Sketch, anchor: int, by: Measure | None, ranking: Ranking) -
         # Each of several once, by the best that it has.
         return Measure(by.column, extreme)
     return by
-
-
-def _is_same_row(sketch: Sketch, one: int, other: int) -> bool:
-    """Whether the key of a table refers to the rows of another: a gymnast is a person, and has the points once."""
-    key = sketch.index.table(sketch.index.real(other)).primary_key
-    return any(
-        edge.source == other and edge.target == one and edge.source_columns == key
-        for edge in sketch.index.graph.between(one, other)
-    )
 
 
 _ADJECTIVES: Final = frozenset({Op.ADJECTIVE_MOST, Op.ADJECTIVE_LEAST})

@@ -289,12 +289,20 @@ class Sketch:
         wanted = [
             table for table in (*tables, self.nearest_table(place), *self.mentioned_tables()) if table is not None
         ]
+        # A gymnast is as old as the person who the gymnast is.
+        wanted += [table for one in wanted for table in self.same_rows(one)]
         said = base_form(self.nodes[place].text.lower())
         found = (self._concept_in(concepts, table, said) for table in dict.fromkeys(wanted))
         results = [result for result in found if result is not None]
         # "Students of the Physics department who are older than 25" have an age; the department was only founded some day.
         direct = (result for result in results if not result[1]) if not tables else iter(())
         return next(direct, results[0] if results else None)
+
+    def same_rows(self, table: int) -> list[int]:
+        """Return the tables that the key of a table refers to."""
+        key = self.index.table(self.index.real(table)).primary_key
+        edges = self.index.graph.edges_of(table)
+        return [edge.target for edge in edges if edge.source == table != edge.target and edge.source_columns == key]
 
     def _concept_in(self, concepts: Sequence[Concept], table: int, said: str) -> tuple[ColumnRef, bool] | None:
         best: tuple[float, ColumnRef, bool] | None = None
