@@ -352,6 +352,11 @@ def test_values_belong_to_whom_and_to_what_the_words_around_them_say(question: s
     assert part in sql("gallery", question)
 
 
+def test_how_many_rows_have_both_is_asked_about() -> None:
+    question = "How many locations have both paintings with medium oil and paintings on panel?"
+    assert isinstance(translate(question, CATALOGS["gallery"], today=TODAY), NotRead)
+
+
 def test_who_is_still_working_is_asked_about_where_no_row_says_so() -> None:
     assert isinstance(translate("Which staff are still working?", CATALOGS["gallery"], today=TODAY), NotRead)
 
@@ -400,3 +405,25 @@ def test_rows_that_are_rows_of_another_table_have_its_names_and_ages(question: s
 
 def test_the_names_of_two_kinds_are_the_names_of_both() -> None:
     assert sql("auction", "Show the names of items and sellers").startswith('SELECT t1."title", t2."seller_name"')
+
+
+def test_who_has_something_is_not_answered_by_all_there_is() -> None:
+    readers = table("reader", "reader_id:int first_name last_name")
+    named = (item.model_copy(update={"personal": True, "person_name": True}) for item in readers.columns[1:])
+    readers = readers.model_copy(update={"columns": (readers.columns[0], *named)})
+    books = table("book", "book_id:int title reader_id:int", "reader_id>reader.reader_id")
+    catalog = Catalog(connection="library", dialect=Dialect.SQLITE, tables=(readers, books))
+    assert isinstance(translate("Who still has a book?", catalog, today=TODAY), NotRead)
+
+
+def test_a_group_is_not_each_number_of_a_column_that_only_resembles_it() -> None:
+    assert isinstance(translate("What is the average age per points?", CATALOGS["presses"], today=TODAY), NotRead)
+
+
+def test_a_verb_behind_what_is_asked_for_shows_no_figure() -> None:
+    clubs = table("club", "club_id:int sponsor name", name=("Arsenal", "Everton"))
+    players = table("player", "player_id:int name earnings:num club_id:int", "club_id>club.club_id")
+    catalog = Catalog(connection="soccer", dialect=Dialect.SQLITE, tables=(clubs, players))
+    answer = translate("Which sponsor pays for Arsenal?", catalog, today=TODAY)
+    assert isinstance(answer, Translated)
+    assert "earnings" not in answer.sql

@@ -236,7 +236,9 @@ def names_no_person(whole: Whole) -> bool:
     persons = {table for table, _ in sketch.index.names_of_persons}
     shown = {target.column.table for target in whole.form.targets if target.column is not None}
     lacks = any(isinstance(condition, Membership) and condition.negated for condition in whole.form.where)
-    return asks and lacks and bool(persons) and bool(shown) and shown.isdisjoint(persons)
+    # "Who still has a book" is not answered by all the books.
+    says_nothing = not whole.form.where and not whole.form.limit and not whole.form.having
+    return asks and (lacks or says_nothing) and bool(persons) and bool(shown) and shown.isdisjoint(persons)
 
 
 def drops_each(whole: Whole) -> bool:
@@ -398,7 +400,8 @@ def lives_nowhere(whole: Whole) -> bool:
     nodes = whole.sketch.nodes
     return whole.sketch.chinese and any(
         node.text in _PLACED
-        and following.candidates == ()
+        and not following.candidates
+        and following.text != "的"
         and (following.kind is NodeKind.STOP or following.op is Op.UNIT)
         for node, following in pairwise(nodes)
     )

@@ -251,6 +251,10 @@ def is_described(sketch: Sketch, place: int, column: ColumnRef) -> bool:
     if word.endswith("ed") and sketch.table(place - 1) is not None and behind and behind[0].op is Op.BY:
         # "Candidates supported by CNN": by whom they are, and not how much.
         return True
+    opens = sketch.nodes[0].text.lower() in _WHICH_ONES and place > 1 and sketch.column(place - 1) is not None
+    if opens and word in lexicon().verbs and behind and behind[0].kind is NodeKind.STOP:
+        # "Which sponsor pays for Arsenal": nobody asks how much.
+        return True
     if sketch.is_numeric(column):
         return False
     if _is_behind_order(sketch, place):

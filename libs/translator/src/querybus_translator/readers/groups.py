@@ -434,6 +434,7 @@ def _head_of(sketch: Sketch, named: int) -> int:
 
 
 _DONE = frozenset({"了", "过"})
+_FAINT_MAX = 0.8
 
 
 def _group(sketch: Sketch, place: int, named: int | None) -> None:
@@ -441,6 +442,10 @@ def _group(sketch: Sketch, place: int, named: int | None) -> None:
     column = sketch.column(named)
     sketch.take(place)
     if column is not None and named is not None:
+        pick = sketch.pick(named)
+        # "Points per exercise" is no group for each number of `exercise_points`.
+        is_faint = pick is not None and pick.score < _FAINT_MAX and not sketch.is_key(column)
+        sketch.doubts += 1.0 if is_faint and sketch.is_numeric(column) else 0.0
         sketch.groups.append((named, column))
         if sketch.is_free(named):
             sketch.take(named)

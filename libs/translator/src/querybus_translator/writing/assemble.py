@@ -437,8 +437,10 @@ def _is_shared(sketch: Sketch, anchor: int, columns: list[ColumnRef]) -> bool:
 
 def _combined(sketch: Sketch, form: Form) -> Form:
     """Two values of one column at the same time: rows of the one and rows of the other, what they share."""
+    is_list = not (form.group or form.order or form.limit is not None or any(one.aggregate for one in form.targets))
     two = of_two_rows(sketch, form)
-    if two is not None and not (form.group or form.order or form.limit is not None):
+    sketch.doubts += 1.0 if two is not None and not is_list else 0.0
+    if two is not None and is_list:
         sketch.take(*sketch.free_places(Op.BOTH))
         first, second = (_replaced(form, (condition,)) for condition in two)
         return replace(first, combined=(Combination.BOTH, second))
