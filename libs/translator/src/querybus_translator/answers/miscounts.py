@@ -8,6 +8,7 @@ from typing import Final
 from querybus.core.catalog import ColumnKind
 from querybus_translator.answers.whole import Rule, Whole
 from querybus_translator.language.lexicon import POSSESSIVES, Op
+from querybus_translator.readers.absences import NONE_OF
 from querybus_translator.readers.figures.amounts import MONEY_ROWS, MONEY_ROWS_ZH, SUMS_OF_MONEY
 from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.schema.other_names import doers_of
@@ -370,15 +371,12 @@ def differs_from_none(whole: Whole) -> bool:
     """Return whether rows that are another's were read where it is said that there are none: "ranks with no captain in class B"."""
     nodes, sketch = whole.sketch.nodes, whole.sketch
     denies = any(
-        node.op is Op.NOT and node.text.lower() in _NONE and sketch.table(place + 1) is not None
+        node.op is Op.NOT and node.text.lower() in NONE_OF and sketch.table(place + 1) is not None
         for place, node in enumerate(nodes)
     )
     differs = any(isinstance(item, Comparison) and item.operator is Operator.UNEQUAL for item in whole.form.where)
     is_absent = any(isinstance(item, Membership) and item.negated for item in whole.form.where)
     return denies and differs and not is_absent
-
-
-_NONE: Final = frozenset({"no", "without", "without any"})
 
 
 def names_another_agent(whole: Whole) -> bool:

@@ -437,12 +437,12 @@ def _denied_flag(sketch: Sketch, place: int, condition: Comparison) -> Compariso
     flags = None if column is None else sketch.flag_values(column)
     if flags is None or pick is None or not pick.with_table or condition.operator is not Operator.EQUAL:
         return None
-    if condition.right != Literal(flags[1]) or _said_before(sketch, place) not in _NONE_OF:
+    if condition.right != Literal(flags[1]) or _said_before(sketch, place) not in NONE_OF:
         return None
     return Comparison(condition.left, Operator.UNEQUAL, Literal(flags[0]))
 
 
-_NONE_OF = frozenset({"no", "without", "without any"})
+NONE_OF = frozenset({"no", "without", "without any"})
 
 
 def _said_before(sketch: Sketch, place: int) -> str:
@@ -463,7 +463,7 @@ def _negated_beyond(sketch: Sketch, anchor: int) -> None:
             continue
         tables = condition_tables(condition)
         denied = _denied_of(sketch, placed.place, anchor, besides=tables)
-        if tables and tables[0] == anchor and _said_before(sketch, placed.place) in _NONE_OF:
+        if tables and tables[0] == anchor and _said_before(sketch, placed.place) in NONE_OF:
             positive = Placed(placed.place, Comparison(condition.left, Operator.EQUAL, condition.right))
             sketch.conditions[sketch.conditions.index(placed)] = positive
             if not _attribute_without(sketch, placed.place, anchor, [positive]):

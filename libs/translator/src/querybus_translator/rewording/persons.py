@@ -322,17 +322,17 @@ _TWO_NAMES: Final = re.compile(r"\b(?P<one>[a-z]+) and (?P<other>[a-z]+) names?\
 def two_names(question: str, index: CatalogIndex) -> str:
     """ "Artist and label names", "the names of artists and labels" are the names of both, where both are kinds of rows."""
 
+    def kinds(said: re.Match[str]) -> list[int]:
+        found = [index.called_by(base_form(said[which].lower())) for which in ("one", "other")]
+        is_two = all(len(tables) == 1 for tables in found) and found[0] != found[1]
+        return [tables[0] for tables in found] if is_two else []
+
     def written(said: re.Match[str]) -> str:
-        kinds = [index.called_by(base_form(said[which].lower())) for which in ("one", "other")]
-        both = all(len(tables) == 1 for tables in kinds) and kinds[0] != kinds[1]
-        return f"{said['one']} names and {said['other']} names" if both else said[0]
+        return f"{said['one']} names and {said['other']} names" if kinds(said) else said[0]
 
     def named(said: re.Match[str]) -> str:
-        kinds = [index.called_by(base_form(said[which].lower())) for which in ("one", "other")]
-        if not all(len(tables) == 1 for tables in kinds) or kinds[0] == kinds[1]:
-            return said[0]
-        known = [labels(index, tables[0]) for tables in kinds]
-        if any(len(found) != 1 or found == key_columns(index, found[0].table) for found in known):
+        known = [labels(index, table) for table in kinds(said)]
+        if not known or any(len(found) != 1 or found == key_columns(index, found[0].table) for found in known):
             return said[0]
         one, other = (spoken_name(index.column(found[0].table, found[0].column).name) for found in known)
         return f"{one} of {said['one']} and the {other} of {said['other']}"

@@ -37,7 +37,7 @@ from querybus_translator.schema.meant import (
     recalled,
     takes_place,
 )
-from querybus_translator.schema.phrases import Node, NodeKind, Span, counts_several, phrases, text_of
+from querybus_translator.schema.phrases import ARTICLES, Node, NodeKind, Span, counts_several, phrases, text_of
 from querybus_translator.schema.values import stored_as, values_at
 
 SPAN_TOKENS_MAX: Final = 9
@@ -138,7 +138,7 @@ def _is_single_name(nodes: Sequence[Node], place: int, index: CatalogIndex) -> b
     if (
         len(tables) != 1
         or before in _OF_PLACES
-        or before in _ARTICLES
+        or before in ARTICLES
         or is_attribute
         or not (known := labels(index, *tables))
     ):
@@ -151,7 +151,6 @@ def _is_single_name(nodes: Sequence[Node], place: int, index: CatalogIndex) -> b
     return not is_word(nodes[place].text.lower()) or before in _BEFORE_NAMES or behind in ("'s", "’s")
 
 
-_ARTICLES: Final = frozenset({"a", "an", "the"})
 _BEFORE_NAMES: Final = frozenset({"does", "did", "by", "as", "than", "is", "has", "was"})
 _NAME_WORDS_MAX: Final = 3
 _OF_PLACES: Final = frozenset({"in", "from", "at", "near", "to"})

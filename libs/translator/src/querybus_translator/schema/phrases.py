@@ -206,8 +206,8 @@ def counts_several(tokens: Sequence[Token], start: int, end: int) -> bool:
     """Whether "number of" stands before what there are several of: how many seats, and not which number a bus has."""
     if end - start != 1 or tokens[start].norm != "number" or end + 1 >= len(tokens) or tokens[end].norm != "of":
         return False
-    counted = next((token for token in tokens[end + 1 : end + 3] if token.norm not in _ARTICLES), tokens[end])
+    counted = next((token for token in tokens[end + 1 : end + 3] if token.norm not in ARTICLES), tokens[end])
     return counted.kind is TokenKind.WORD and counted.norm != counted.base
 
 
-_ARTICLES = frozenset({"a", "an", "the"})
+ARTICLES = frozenset({"a", "an", "the"})

@@ -67,14 +67,12 @@ def _is_alternative(sketch: Sketch, one: Placed, other: Placed) -> bool:
 def of_two_rows(sketch: Sketch, form: Form) -> tuple[Condition, Condition] | None:
     """ "Halls with both paintings in oil and paintings on paper": two conditions of rows that are named twice, and not of one."""
     both = next((place for place, node in enumerate(sketch.nodes) if node.op is Op.BOTH), None)
-    placed = sorted((item for item in sketch.conditions if both is not None and item.place > both), key=_place)
+    placed = sorted(
+        (item for item in sketch.conditions if both is not None and item.place > both), key=lambda item: item.place
+    )
     if both is None or len(placed) != len(form.where) or len(placed) != 2:
         return None
     rows = [sketch.table(place) for place in range(both, len(sketch.nodes)) if sketch.table(place) is not None]
     columns = [condition_columns(item.condition) for item in placed]
     is_named_twice = len(rows) == len(set(rows)) + 1
     return (placed[0].condition, placed[1].condition) if is_named_twice and columns[0] != columns[1] else None
-
-
-def _place(item: Placed) -> int:
-    return item.place
