@@ -15,7 +15,6 @@ from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.names import name_words
 from querybus_translator.language.stems import base_form
 from querybus_translator.schema.labels import key_columns
-from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.schema.roles import Role, brings_two_together
 from querybus_translator.writing.form import (
     ColumnRef,
@@ -44,9 +43,7 @@ def belonging(sketch: Sketch) -> tuple[tuple[int, int], ...]:
         table = sketch.table(place)
         # "Members upvoted posts": the deed is what the posts belong to; of nouns alone nothing is said so.
         deed = sketch.nodes[at].text.lower().split()[-1]
-        between = [node for node in sketch.nodes[at + 1 : place] if node.kind is not NodeKind.STOP]
-        # "Programs by directors under 40": by those who directed them.
-        is_done = deed.endswith("ed") or deed in lexicon().verbs or [node.op for node in between] == [Op.BY]
+        is_done = deed.endswith("ed") or deed in lexicon().verbs
         owned = value.table if value is not None else table if is_done else None
         referring = _referring(sketch, owned, mentioned) if owned is not None else frozenset[int]()
         if owned is not None and named in referring and not sketch.has_between(at, place, _JOINING):
