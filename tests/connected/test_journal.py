@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 
+import nats.errors
 import pytest
 from nats.aio.client import Client
+from nats.aio.msg import Msg
 
 from querybus.bus.admin.embedded_server import EmbeddedNats
-from querybus.bus.connection import Held
+from querybus.bus.connection import START_REQUESTS_SECONDS, Held
 from querybus.bus.log.journal import Entry, Journal
-from querybus.bus.log.publish import Stored, address_of
+from querybus.bus.log.publish import BusTrouble, Stored, address_of
 from querybus.core.messages import Outcome
 from querybus.core.subjects import EventName, StageName
 from querybus.ops.clock import system_clock
@@ -146,6 +148,36 @@ async def test_a_follower_receives_every_event_once_and_in_order_without_bodies(
     assert await follower.ping() is None
     await follower.drain()
     assert gateway.last_error is None
+
+
+@pytest.mark.parametrize("dropped", [2, 3])
+async def test_a_follower_asks_again_for_its_consumer_where_a_cluster_without_a_leader_drops_the_request(
+    gateway, journal, monkeypatch, dropped
+):
+    received: list[int] = []
+    waited: list[float] = []
+    request = gateway.request
+
+    async def note(entry: Entry) -> None:
+        received.append(entry.sequence)
+
+    async def drops(subject: str, payload: bytes, *, timeout: float) -> Msg:
+        waited.append(timeout)
+        if len(waited) <= dropped:
+            raise nats.errors.TimeoutError
+        return await request(subject, payload, timeout=timeout)
+
+    await ask(gateway)
+    monkeypatch.setattr(gateway, "request", drops)
+    follower = journal.follow(note)
+    if dropped == len(START_REQUESTS_SECONDS):
+        with pytest.raises(BusTrouble, match="nothing answers"):
+            await follower.start()
+    else:
+        await follower.start()
+        await until(lambda: received == [1])
+    await follower.drain()
+    assert waited == list(START_REQUESTS_SECONDS)
 
 
 async def test_a_follower_goes_on_where_it_was_after_a_restart_of_the_bus(bus, gateway, journal):

@@ -7,11 +7,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import nats.errors
 import pytest
 from nats.aio.client import Client
+from nats.js.api import ConsumerInfo
+from nats.js.client import JetStreamContext
 
 from querybus.bus.admin.embedded_server import EmbeddedNats
-from querybus.bus.connection import Held
+from querybus.bus.connection import START_REQUESTS_SECONDS, Held
 from querybus.bus.pull import Handle, Message, PullLoop
 from querybus.core.subjects import StageName
 from tests.connected.queries import ask, sizes, until
@@ -194,6 +197,26 @@ async def test_a_message_knows_its_sequence_delivery_and_the_last_one(bus, gatew
         await until(lambda: len(seen) == 5)
         await asyncio.sleep(0.2)
     assert seen == [(sequence, n, n == 5) for n in range(1, 6)]
+
+
+async def test_a_loop_that_starts_while_the_cluster_has_no_leader_asks_again_for_its_consumer(
+    bus: EmbeddedNats, gateway: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[float] = []
+    consumer_info = JetStreamContext.consumer_info
+
+    async def drops(self: JetStreamContext, stream: str, consumer: str) -> ConsumerInfo:
+        waited.append(self._timeout)
+        if len(waited) < len(START_REQUESTS_SECONDS):
+            raise nats.errors.TimeoutError
+        return await consumer_info(self, stream, consumer)
+
+    monkeypatch.setattr(JetStreamContext, "consumer_info", drops)
+    await ask(gateway)
+    hands = Hands()
+    async with pulling(bus, hands, slots=4):
+        await until(lambda: len(hands.seen) == 1)
+    assert waited == list(START_REQUESTS_SECONDS)
 
 
 async def test_a_message_that_comes_again_while_it_is_worked_on_is_not_begun_twice(bus, gateway, monkeypatch):

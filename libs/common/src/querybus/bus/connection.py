@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final, Protocol, cast
+from typing import Final, Protocol, TypeVar, cast
 
 import nats.errors
 from nats.aio.client import Client
@@ -17,6 +18,10 @@ from nats.aio.client import Client
 PENDING_BYTES_MAX: Final = 8 * 1_024 * 1_024
 CONNECT_TIMEOUT_SECONDS: Final = 5
 RECONNECT_WAIT_SECONDS: Final = 0.5
+START_REQUESTS_SECONDS: Final = (5.0, 10.0, 30.0)
+"""How long a request at the start of a process waits for its answer, the first time and when it is made again."""
+
+Answer = TypeVar("Answer")
 
 OnError = Callable[[Exception], Awaitable[None]]
 
@@ -48,6 +53,18 @@ async def reach(connection: Client) -> None:
     """
     await connection.flush()
     await connection.flush()
+
+
+async def until_answered(request: Callable[[float], Awaitable[Answer]]) -> Answer:
+    """Return what `request` returns, which is given the seconds that it may wait; made again while nothing answers.
+
+    A cluster whose leader is just gone drops a request without a word, so to wait longer for that one is no use; a
+    server whose disk is busy takes its time, so the last one waits long. Raises TimeoutError when none is answered.
+    """
+    for seconds in START_REQUESTS_SECONDS[:-1]:
+        with suppress(TimeoutError):
+            return await request(seconds)
+    return await request(START_REQUESTS_SECONDS[-1])
 
 
 async def _ignore(_: Exception) -> None:

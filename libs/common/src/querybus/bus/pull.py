@@ -20,7 +20,7 @@ from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from nats.js.errors import NotFoundError
 
-from querybus.bus.connection import Connected
+from querybus.bus.connection import Connected, until_answered
 from querybus.ops.clock import Jitter, system_jitter
 from querybus.ops.log import get_log
 from querybus.ops.run import end
@@ -29,7 +29,6 @@ REQUEST_SECONDS: Final = 30.0
 HEARTBEAT_SECONDS: Final = 5.0
 DELAY_SECONDS_MAX: Final = 30.0
 STOPPED_DELAY_SECONDS: Final = 0.1
-START_SECONDS_MAX: Final = 30.0
 
 _TICK_SECONDS: Final = 0.5
 _PAUSE_SECONDS: Final = 1.0
@@ -177,8 +176,10 @@ class PullLoop:
         """Read the consumer's settings and begin to pull. LookupError if there is no such consumer."""
         connection = self._holder.connection
         try:
-            # A server whose disk is busy may take its time; to give up would only start the process once more.
-            info = await connection.jetstream(timeout=START_SECONDS_MAX).consumer_info(self._stream, self._durable)
+            # To give up would only start the process once more.
+            info = await until_answered(
+                lambda seconds: connection.jetstream(timeout=seconds).consumer_info(self._stream, self._durable)
+            )
         except NotFoundError:
             raise LookupError(
                 f"consumer {self._durable} of stream {self._stream} does not exist: run `querybus migrate`"

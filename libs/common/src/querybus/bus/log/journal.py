@@ -20,7 +20,7 @@ from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from nats.js.errors import NotFoundError
 
-from querybus.bus.connection import Connected
+from querybus.bus.connection import Connected, until_answered
 from querybus.bus.log.publish import FIRST_EVENTS, MESSAGE_ID, BusTrouble, address_of, last_message
 from querybus.bus.log.query_threads import thread_of
 from querybus.core.envelope import Envelope, Undecodable, decode
@@ -39,8 +39,6 @@ from querybus.ops.log import get_log
 from querybus.ops.run import end
 
 READ_SECONDS_MAX: Final = 2.0
-START_SECONDS_MAX: Final = 30.0
-"""How long the follower's consumer may take to be made at the start, when there is nothing to fall back to."""
 READ_BYTES_MAX: Final = 8 * 1_024 * 1_024
 EVENTS_PER_READ_MAX: Final = 256
 
@@ -341,7 +339,10 @@ class Follower:
         """Begin; raises BusTrouble if the consumer cannot be made."""
         if self._start_sequence is not None:
             self._next_sequence = max(1, await self._start_sequence())
-        await self._create(START_SECONDS_MAX)
+        try:
+            await until_answered(self._create)
+        except TimeoutError as error:
+            raise BusTrouble("the log cannot be followed: nothing answers") from error
         self._ticker = asyncio.get_running_loop().create_task(self._tick())
 
     async def drain(self) -> None:
@@ -396,7 +397,9 @@ class Follower:
                 ).encode(),
                 timeout=seconds_max,
             )
-        except (nats.errors.Error, TimeoutError) as error:
+        except TimeoutError:
+            raise
+        except nats.errors.Error as error:
             raise BusTrouble(f"the log cannot be followed: {type(error).__name__}") from error
         answer: dict[str, Any] = json.loads(reply.data)
         if "error" in answer:
@@ -446,7 +449,7 @@ class Follower:
             if silent or connection.stats["reconnects"] != self._reconnects:
                 try:
                     await self._create()
-                except BusTrouble as error:
+                except (BusTrouble, TimeoutError) as error:
                     self._trouble = str(error)
                     _log.warning("journal.follow_failed", reason=str(error))
 
