@@ -27,6 +27,7 @@ from benchmarks.bench_translator import (  # noqa: E402 - run as a script
     TODAY,
     compared,
     is_held_out,
+    is_opened,
     run,
     separation,
 )
@@ -334,6 +335,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     held = [pair for pair in by_folds if not pair[1].is_developed]
     report("held out, by folds", held, _count(train, is_held=True))
     weights, fitted = fit(found), calibration(answered_of(by_folds))
+    dev = [row for row in dev if not is_opened(row["db_id"])]
     of_dev = [
         (confidence_by(weights, item), item) for item in examples(given.data / "databases", dev, with_spoilt=False)
     ]
