@@ -393,8 +393,14 @@ def test_where_something_is_said_to_be_is_never_passed_over_in_chinese() -> None
 @pytest.mark.parametrize(
     ("question", "statement"),
     [
-        ("How old is the youngest gymnast?", 'SELECT t1."age" FROM "people" AS t1 JOIN "gymnast"'),
-        ("Which gymnast is the oldest?", 'SELECT t1."name" FROM "people" AS t1 JOIN "gymnast"'),
+        (
+            "How old is the youngest gymnast?",
+            'SELECT "age" FROM "people" WHERE "people_id" IN (SELECT "people_id" FROM "gymnast")',
+        ),
+        (
+            "Which gymnast is the oldest?",
+            'SELECT "name" FROM "people" WHERE "people_id" IN (SELECT "people_id" FROM "gymnast")',
+        ),
         ("Which gymnasts have total points above 50?", 'SELECT "name" FROM "people" WHERE "people_id" IN (SELECT'),
         ("Show the titles of books and the names of presses", 'SELECT t1."title", t2."name"'),
     ],

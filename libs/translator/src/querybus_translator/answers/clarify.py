@@ -19,7 +19,7 @@ from querybus_translator.schema.phrases import Node
 
 _RIVALS_MAX = 4
 _MEANINGS_MAX = 4
-REREADINGS_MAX = 10
+REREADINGS_MAX = 6
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,7 +137,8 @@ def judge(sketch: Sketch, form: Form, written: Written, best_score: float) -> Ju
         "is_absent": float(any(isinstance(absence, Membership) for _, absence in sketch.absences)),
         "rule_log": math.log(max(1e-3, rule)),
     }
-    undefined = unread.undefined + sum(holds(Whole(sketch, form, written)) for holds in NOT_MEANT)
+    whole = Whole(sketch, form, written)
+    undefined = unread.undefined + sum(holds(whole) for holds in NOT_MEANT)
     return Judgement(round(rule, 4), tuple(unread.texts), undefined, facts)
 
 

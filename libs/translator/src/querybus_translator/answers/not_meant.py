@@ -123,6 +123,10 @@ def _leaves_out(whole: Whole) -> bool:
         table, joint = sketch.table(place), sketch.before(place)
         if table is None or joint is None or table in shown or not sketch.asked[place]:
             continue
+        behind = sketch.after(place)
+        if sketch.op(joint) is Op.SHOW and sketch.op(behind) is Op.AND and sketch.after(behind) in asked:
+            # "The makers and models".
+            return True
         # "... with the highest rating, and what are those ratings?"
         is_again = (
             sketch.op(joint) is Op.SHOW and joint > 0 and (form.limit is not None or min(asked, default=joint) < joint)
@@ -253,6 +257,43 @@ def _figures_of_text(whole: Whole) -> bool:
     )
 
 
+def _answers_without_head(whole: Whole) -> bool:
+    """ "Which model has the least horsepower": one figure alone says of no model that it has it."""
+    sketch, form = whole.sketch, whole.form
+    asked = [
+        place
+        for place in range(len(sketch.nodes))
+        if sketch.op(place) is Op.SHOW and sketch.nodes[place].text.lower().split()[-1] in _WHICH
+    ]
+    heads = [sketch.after(place) for place in asked]
+    if not form.targets or form.limit is not None or all(sketch.pick(head) is None for head in heads):
+        return False
+    singles_out = any(
+        sketch.op(place) in (Op.MINIMUM, Op.MAXIMUM)
+        and not _HAVING.isdisjoint(node.text.lower() for node in sketch.nodes[max(0, place - 2) : place])
+        for place in range(len(sketch.nodes))
+    )
+    are_figures = [target.aggregate in _EXTREMES for target in form.targets]
+    are_rows = any(sketch.table(head) is not None for head in heads)
+    return (all(are_figures) and are_rows and not form.group) or (singles_out and any(are_figures))
+
+
+_WHICH = frozenset({"which", "what"})
+_HAVING = frozenset({"has", "have", "had"})
+_EXTREMES = frozenset({Aggregate.MAXIMUM, Aggregate.MINIMUM})
+
+
+def _text_in_figures(whole: Whole) -> bool:
+    """Whether a word is looked for in a column of figures or years, where it cannot stand."""
+    return any(
+        item.operator in _WITHIN
+        and isinstance(item.right, Literal)
+        and not any(sign.isdigit() for sign in str(item.right.value))
+        and whole.sketch.is_numeric(item.left.column)
+        for item in _comparisons(whole.form.where)
+    )
+
+
 def _comparisons(conditions: Sequence[Condition]) -> Iterator[Comparison]:
     """Give every comparison of these conditions and of those within them."""
     for condition in conditions:
@@ -299,6 +340,7 @@ def _lists_figures(whole: Whole) -> bool:
 
 
 _BOUNDS = frozenset({Operator.GREATER, Operator.AT_LEAST, Operator.LESS, Operator.AT_MOST})
+_WITHIN = frozenset({Operator.CONTAINS, Operator.STARTS, Operator.ENDS})
 _SAID_MIN = 0.9
 _NEAR_MIN = 0.8
 _DEED_ENDINGS = ("al", "ing", "ment", "ation", "ion", "ery")
@@ -441,6 +483,8 @@ NOT_MEANT: Final[tuple[Rule, ...]] = (
     _names_nobody,
     _passes_over_deed,
     _figures_of_text,
+    _text_in_figures,
+    _answers_without_head,
     _lists_figures,
     _is_role_alone,
     _denies_the_unsaid,

@@ -171,6 +171,7 @@ def lexicon() -> Lexicon:
             stored[item] = tuple(row["as"])
     for people, (country, in_chinese) in forms["demonyms"].items():
         stored |= {people: (country, people), in_chinese: (country, people)}
+    stored |= {state: (state, code) for state, code in forms["states"].items()}
     return Lexicon(
         english=english,
         english_length_max=max(len(item) for item in english),

@@ -9,6 +9,7 @@ from typing import Final
 
 from querybus.text.language import detect_language
 from querybus_translator.answers.confidence import Judgement, judge, rivalry, weigh
+from querybus_translator.language.lexicon import Op
 from querybus_translator.resolve import resolve
 from querybus_translator.schema.hints import hints_of
 from querybus_translator.schema.index import CatalogIndex
@@ -78,6 +79,24 @@ class _Pair:
     gist: tuple[object, ...]
 
 
+def _shows_more(rival: _Pair, own: _Pair) -> bool:
+    """Whether a form shows what another shows and columns besides, of the same rows: "the positions of players" and who they
+    are. In a list of what is asked for, such as "the rank, company and value", a column more is another meaning.
+    """
+    here, there = (
+        (frozenset(form.where), form.having, form.order, form.limit, form.combined, form.everything)
+        for form in (own.form, rival.form)
+    )
+    more = set(rival.form.targets) - set(own.form.targets)
+    if here != there or not set(own.form.targets) < set(rival.form.targets) or any(one.aggregate for one in more):
+        return False
+    nodes = rival.sketch.nodes
+    return not any(
+        measure in more and any(node.op is Op.AND or node.text == "," for node in nodes[max(0, place - 2) : place + 2])
+        for place, measure in rival.sketch.targets
+    )
+
+
 def _beside_rivals(place: int, found: list[_Pair]) -> Reading:
     own = found[place]
     # What passes over a word that is read here is no other way to read the question.
@@ -86,6 +105,7 @@ def _beside_rivals(place: int, found: list[_Pair]) -> Reading:
         for pair in found
         if pair.written.sql != own.written.sql
         and pair.gist != own.gist
+        and not _shows_more(pair, own)
         and len(pair.judgement.unread) <= len(own.judgement.unread)
         and (pair.judgement.undefined <= own.judgement.undefined or own.judgement.facts["behind_best"] > _BEHIND_MAX)
     ]

@@ -339,4 +339,8 @@ def rank_by_column(sketch: Sketch, places: tuple[int, int], column: ColumnRef, *
         sketch.anchor = column.table if is_direct(sketch, place) and not direct else sketch.anchor
         sketch.rankings.append(Ranking(place, Measure(column), descending, count, direct=direct))
     else:
+        # "The most horsepower", of texts: how much, and not how many; languages are counted.
+        last = sketch.nodes[following].text.lower().split()[-1]
+        is_amount = sketch.kind(column) is ColumnKind.TEXT and not sketch.chinese and base_form(last) == last
+        sketch.doubts += 1.0 if is_amount else 0.0
         sketch.rankings.append(Ranking(place, Measure(column, Aggregate.COUNT), descending, count))

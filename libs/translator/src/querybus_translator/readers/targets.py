@@ -52,6 +52,8 @@ _FIGURES = {
     Op.LOWEST: Aggregate.MINIMUM,
 }
 
+_RANKING = frozenset({Op.HIGHEST, Op.LOWEST})
+
 
 _CHINESE_TARGET_MIN = 0.8
 
@@ -67,7 +69,9 @@ def read_targets(sketch: Sketch) -> None:
     for place in sketch.free_places(Op.COUNT, Op.COUNT_KINDS):
         read_count(sketch, place)
     for place in sketch.free_places(*_FIGURES):
-        if not sketch.taken[place]:
+        is_of_row = sketch.op(place) in _RANKING and sketch.op(sketch.before(place)) is Op.RELATIVE
+        if not sketch.taken[place] and not is_of_row:
+            # "The model with the highest consumption": the model, where that can be ranked, and no figure of each.
             _figures(sketch, place)
     for place in range(len(sketch.nodes)):
         column = sketch.column(place)
@@ -172,7 +176,14 @@ def _head(sketch: Sketch) -> None:
 
 
 def _is_of_others(sketch: Sketch, place: int, column: ColumnRef) -> bool:
-    """ "The shift length", where only lines have a length: it is not that of the rows right before it."""
+    """ "The shift length", where only lines have a length: it is not that of the rows right before it, and no "music artists"
+    are shown with the festivals of music.
+    """
+    behind = sketch.table(place + 1)
+    last = sketch.nodes[place].text.lower().split()[-1]
+    is_modifier = base_form(last) == last and not sketch.chinese
+    if behind is not None and is_modifier and sketch.index.graph.distance(behind, column.table) > 1:
+        return True
     before = sketch.table(place - 1) if place and not sketch.chinese else None
     if before is None or before == column.table or sketch.nodes[place - 1].text.lower().endswith("s"):
         return False
@@ -187,17 +198,22 @@ def _asked_when(sketch: Sketch) -> None:
             continue
         said = (column for after in range(place + 1, len(sketch.nodes)) if (column := sketch.column(after)) is not None)
         columns = [sketch.index.column(column.table, column.column) for column in said]
-        if any(holds_years(column) and (text != "year" or column.kind is ColumnKind.INTEGER) for column in columns):
+        if any(holds_years(column) and (text[:4] != "year" or column.kind is ColumnKind.INTEGER) for column in columns):
             sketch.take(place)
 
 
-_ASKS_YEAR: Final = frozenset({"when was", "when were", "year"})
+_ASKS_YEAR: Final = frozenset({"when was", "when were", "year", "years"})
 
 
 def _asked_by_meaning(sketch: Sketch, place: int) -> None:
     """ "How old is ..." asks for the age, "where is ..." for the location."""
     phrase = sketch.nodes[place].phrase
-    result = sketch.concept_column(phrase.concepts, place, ()) if phrase is not None else None
+    whose = {node.text.lower() for node in sketch.nodes[place + 1 : place + 3]}
+    named = (sketch.table(other) for other in range(place))
+    # "Students without a cat, and how old are they": the students.
+    head = next((table for table in named if table is not None), None) if whose & _PRONOUNS else None
+    tables = () if head is None else (head,)
+    result = sketch.concept_column(phrase.concepts, place, tables) if phrase is not None else None
     last = sketch.rankings[0].by if len(sketch.rankings) == 1 else None
     if sketch.nodes[place].text.lower().startswith("when") and last is not None and last.column is not None:
         # "When was the last appointment of pet 17": the day by which it is the last.
@@ -217,6 +233,9 @@ def _asked_by_meaning(sketch: Sketch, place: int) -> None:
         return
     sketch.doubts += 0.05
     sketch.targets.append((place, Measure(result[0])))
+
+
+_PRONOUNS: Final = frozenset({"they", "he", "she", "it"})
 
 
 def _asks_how_long(sketch: Sketch, place: int) -> bool:

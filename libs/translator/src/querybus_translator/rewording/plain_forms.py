@@ -45,7 +45,12 @@ _PIECES: Final = re.compile(
     r"\bpieces? of (?=(?:furniture|equipment|clothing|luggage|baggage|software|art|artwork|music|jewell?ery|land|property|mail|news)\b)",
     re.IGNORECASE,
 )
-_BY_EACH: Final = re.compile(r"\b(?P<done>[a-z]+) by (?:each|every) (?P<agent>[a-z]+)\b", re.IGNORECASE)
+_BY_EACH: Final = re.compile(
+    r"\b(?P<done>[a-z]+) by (?:each|every)(?: one)?(?: of the(?: listed| different)?)? (?P<agent>[a-z]+)\b",
+    re.IGNORECASE,
+)
+_NOT_ONE: Final = re.compile(r"\bnot (?:even )?(?:a|one) single (?=[a-z])", re.IGNORECASE)
+_FOR_DIFFERENT: Final = re.compile(r"\bfor (?:the |all )?different (?:numbers? of )?(?=[a-z])", re.IGNORECASE)
 _MONEY: Final = re.compile(r"\bhow much money\b", re.IGNORECASE)
 _MONEY_DONE: Final = re.compile(
     r"^\s*(?:the |total )?(?:money|funds) (?P<done>raised|donated|given|paid|spent|owed)\b", re.IGNORECASE
@@ -223,8 +228,8 @@ def _figures_listed(said: re.Match[str]) -> str:
 
 def _of_each(said: re.Match[str]) -> str:
     """ "The number of films directed by each director": for each of them."""
-    is_said = base_form(said["agent"].lower()) in agents_of(said["done"].lower())
-    return f"for each {said['agent']}" if is_said else said[0]
+    agent = base_form(said["agent"].lower())
+    return f"for each {agent}" if agent in agents_of(said["done"].lower()) else said[0]
 
 
 def _from_to(said: re.Match[str]) -> str:
@@ -286,6 +291,8 @@ _PLAIN: Final = (
     (_SINCE_WHEN, r"when did"),
     (_NOT_HAVE, "have no "),
     (_EITHER, r"\g<one> or \g<other>"),
+    (_NOT_ONE, "no "),
+    (_FOR_DIFFERENT, "for each "),
     (_OF_AGE, r"\g<number> years old"),
 )
 """What other words say whatever the catalog has."""

@@ -32,7 +32,7 @@ from querybus_translator.rewording.persons import (
     whole_names,
 )
 from querybus_translator.rewording.plain_forms import in_plain_forms
-from querybus_translator.rewording.spelt import as_spelt, what_about, whose_records
+from querybus_translator.rewording.spelt import as_spelt, by_initials, what_about, whose_records
 from querybus_translator.schema.chinese import TRANSLATED
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.other_names import doers_of
@@ -434,6 +434,7 @@ def _states(deed: str, index: CatalogIndex) -> set[tuple[str, str]]:
 
 _BY_CATALOG: Final = (
     as_spelt,
+    by_initials,
     whose_records,
     what_about,
     _numbered,

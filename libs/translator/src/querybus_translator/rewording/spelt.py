@@ -60,6 +60,42 @@ def _is_slip(typed: str, word: str) -> bool:
     return typed[0] == word[0] and (typed[-1] == word[-1] or word.startswith(typed))
 
 
+def by_initials(question: str, index: CatalogIndex) -> str:
+    """ "Miles per gallon" is what a column `mpg` holds, where no name says the words themselves."""
+    said = list(_LETTERS.finditer(question))
+    words = [one[0].lower() for one in said]
+    for begun in range(len(words)):
+        for end in range(begun + _INITIALS_MIN, min(len(words), begun + _WORDS_MAX) + 1):
+            span = words[begun:end]
+            if span[0] in _PASSED_OVER or span[-1] in _PASSED_OVER:
+                continue
+            if any(index.own.get(base_form(word)) for word in span):
+                continue
+            every = "".join(word[0] for word in span)
+            main = "".join(word[0] for word in span if word not in _PASSED_OVER)
+            found = next((letters for letters in (every, main) if _is_initials_of_column(letters, index)), None)
+            if found is None or found in words[:begun] + words[end + 1 :]:
+                continue
+            behind = question[said[end - 1].end() :]
+            if words[end : end + 1] == [found]:
+                # "Miles per gallon (mpg)".
+                behind = question[said[end].end() :].removeprefix(")")
+            return question[: said[begun].start()] + found + behind
+    return question
+
+
+def _is_initials_of_column(letters: str, index: CatalogIndex) -> bool:
+    if not _INITIALS_MIN <= len(letters) <= _INITIALS_MAX or letters not in index.own or is_word(letters):
+        return False
+    named = (index.entries[entry] for entry in index.own[letters])
+    return any(entry.column is not None and (letters,) in entry.names for entry in named)
+
+
+_LETTERS: Final = re.compile(r"[A-Za-z]+")
+_PASSED_OVER: Final = frozenset({"of", "the", "to", "and", "per"})
+_INITIALS_MIN: Final = 3
+_INITIALS_MAX: Final = 5
+_WORDS_MAX: Final = 7
 _ABOUT: Final = re.compile(r"^\s*what (?:is|was|are|were) (?P<what>[^?]+?) about(?= *\??$)", re.IGNORECASE)
 _OF_CONTENT: Final = ("description", "desc", "theme", "subject", "topic", "summary")
 

@@ -51,12 +51,35 @@ def labels(index: CatalogIndex, table: int, *, chinese: bool = False) -> tuple[C
         if least == 0 or len(chosen) == 1:
             return tuple(chosen[:1])
         return tuple(chosen[:_LABELS_MAX])
-    return _marked_by(index, table) or _first_text(index, table) or key_columns(index, table)
+    return (
+        _called_alike(index, table)
+        or _marked_by(index, table)
+        or _first_text(index, table)
+        or key_columns(index, table)
+    )
 
 
 _MARKS: Final = frozenset(
     {"plate", "sku", "isbn", "registration", "serial", "reference", "number", "barcode", "tag", "callsign"}
 )
+
+
+def _called_alike(index: CatalogIndex, table: int) -> tuple[ColumnRef, ...]:
+    """A model's model, a continent's continent: the text that is called as its rows are, where no two of them share it."""
+    own = index.table(table)
+    called = index.entries_of_table(table).names
+    foreign = {name for key in own.foreign_keys for name in key.columns}
+    found = [
+        ColumnRef(table, number)
+        for number, column in enumerate(own.columns)
+        if column.kind is ColumnKind.TEXT
+        and not column.personal
+        and column.name not in {*foreign, *own.primary_key}
+        and (own.row_estimate or 0) > 1
+        and column.distinct_count == own.row_estimate
+        and any(name in called for name in index.entry_of_column(table, number).names)
+    ]
+    return tuple(found) if len(found) == 1 else ()
 
 
 def _marked_by(index: CatalogIndex, table: int) -> tuple[ColumnRef, ...]:

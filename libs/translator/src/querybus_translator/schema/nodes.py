@@ -37,8 +37,18 @@ from querybus_translator.schema.meant import (
     recalled,
     takes_place,
 )
-from querybus_translator.schema.phrases import ARTICLES, Node, NodeKind, Span, counts_several, phrases, text_of
-from querybus_translator.schema.values import stored_as, values_at
+from querybus_translator.schema.phrases import (
+    ARTICLES,
+    Node,
+    NodeKind,
+    Span,
+    counts_rows,
+    counts_several,
+    is_origin,
+    phrases,
+    text_of,
+)
+from querybus_translator.schema.values import of_their_columns, stored_as, values_at
 
 SPAN_TOKENS_MAX: Final = 9
 LINK_WORDS_MAX: Final = 6
@@ -72,7 +82,7 @@ def read_nodes(question: str, index: CatalogIndex, today: date) -> tuple[Node, .
         nodes.append(span.node)
         end = span.start
     nodes.reverse()
-    return tuple(_with_names(list(with_figures(nodes, index)), index))
+    return tuple(_with_names(of_their_columns(list(with_figures(nodes, index))), index))
 
 
 def _with_names(nodes: Sequence[Node], index: CatalogIndex) -> Iterator[Node]:
@@ -246,6 +256,8 @@ class _Words:
 def _spans_from(tokens: Sequence[Token], start: int, index: CatalogIndex, today: date) -> list[Span]:
     first = tokens[start]
     result = [_single(tokens, start, index)]
+    if is_origin(tokens, start):
+        return result
     period = read_period(tokens, start, today)
     if period is not None:
         end, read = period
@@ -292,8 +304,7 @@ def _single(tokens: Sequence[Token], start: int, index: CatalogIndex) -> Span:
         return Span(start, start + 1, 0.9, Node(NodeKind.NUMBER, token.text, number=1))
     if token.norm in words.ordinals:
         return Span(start, start + 1, 0.6, Node(NodeKind.NUMBER, token.text, number=words.ordinals[token.norm]))
-    if token.norm in _ORIGINS and start > 1 and tokens[start - 1].norm == "of" and tokens[start - 2].base in _PLACES:
-        # "The country of origin".
+    if is_origin(tokens, start):
         return Span(start, start + 1, 0.05, Node(NodeKind.STOP, token.text))
     if _is_ever_done(tokens, start):
         return Span(start, start + 1, 0.05, Node(NodeKind.STOP, token.text))
@@ -316,8 +327,6 @@ def _counts_rows(tokens: Sequence[Token], start: int, index: CatalogIndex) -> bo
     )
 
 
-_ORIGINS: Final = frozenset({"origin", "origins"})
-_PLACES: Final = frozenset({"country", "city", "state", "region", "place", "province", "county", "town"})
 _HAVING: Final = frozenset({"have", "has", "had", "with", "made"})
 
 
@@ -359,7 +368,9 @@ def _named(
     # "Of each kind", "by make" name what the groups are; elsewhere, and in "each kind of", the word says nothing.
     is_of = end < len(tokens) and tokens[end].norm == "of"
     is_grouped = start > 0 and tokens[start - 1].norm in _GROUPING and not is_of
-    is_name = (len(words) > 1 or is_grouped) and "\0" not in words and index.knows("_".join(words))
+    # "The make of the car" names a thing, though to make is a verb.
+    is_thing = is_of and start > 0 and tokens[start - 1].norm == "the" and token.norm in stops
+    is_name = (len(words) > 1 or is_grouped or is_thing) and "\0" not in words and index.knows("_".join(words))
     # "Costs per" truck is no start of `price_per_litre`.
     is_nothing = not is_name and (_is_function_word(token, tokens[start]) or words[-1] == "per")
     if len(words) > LINK_WORDS_MAX or "\0" in words or is_nothing or counts_several(tokens, start, end):
@@ -382,6 +393,9 @@ def _named(
             for one in recalled(words[:-1], index, bounded=bounded)
             if one.column is not None and one.value is None and _lasts(index.column(one.table, one.column))
         )
+    # "At least two schools founded after 1880": two schools, and no year.
+    are_counted = len(words) == 2 and token.norm.endswith("ed") and counts_rows(tokens, start, index)
+    found = tuple(one for one in found if one.column is None) if are_counted else found
     return [one for one in found if not light or one.score >= LIGHT_SCORE_MIN]
 
 

@@ -121,8 +121,10 @@ def phrases(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Sp
                 continue
             if length == 1 and phrase.op in _COMPARING and not _compares(tokens, start + 1, index):
                 continue
-            sure = (length > 1 and phrase.op in _SURE_PHRASES) or (
-                phrase.op is Op.SINCE and following is not None and (_is_figure(following) or _is_time(following))
+            sure = (
+                (length > 1 and phrase.op in _SURE_PHRASES)
+                or (phrase.op is Op.SINCE and following is not None and (_is_figure(following) or _is_time(following)))
+                or (phrase.op in _FIGURE_OPS and _is_worked_out(tokens, start, start + length, index))
             )
             weight = sum(_weight_of(column, index, sure=sure) for column in key) + 0.02 * length
             named = length == 1 and key[0] in index.own and start and tokens[start - 1].kind is not TokenKind.MARK
@@ -199,6 +201,27 @@ def _compares(tokens: Sequence[Token], place: int, index: CatalogIndex) -> bool:
     )
 
 
+def _is_worked_out(tokens: Sequence[Token], start: int, end: int, index: CatalogIndex) -> bool:
+    """ "The average and maximum age", "older than average": what is worked out, though a column is called `average`."""
+    if start and tokens[start - 1].norm == "than":
+        return True
+    while end < len(tokens) and (tokens[end].norm in _IN_LISTS or _says_figure(tokens[end])):
+        end += 1
+    named = index.own.get(tokens[end].base, ()) if end < len(tokens) else ()
+    return any(
+        entry.column is not None
+        and (tokens[end].base,) in entry.names
+        and index.holds_figures(entry.table, entry.column)
+        and not index.is_key(entry.table, entry.column)
+        for entry in (index.entries[item] for item in named)
+    )
+
+
+def _says_figure(token: Token) -> bool:
+    return any(phrase.op in _FIGURE_OPS for phrase in lexicon().english.get((token.norm,), ()))
+
+
+_IN_LISTS = frozenset({",", "and", "the"})
 _FIGURE_OPS = frozenset({Op.AVERAGE, Op.MAXIMUM, Op.MINIMUM, Op.HIGHEST, Op.LOWEST})
 
 
@@ -208,6 +231,22 @@ def counts_several(tokens: Sequence[Token], start: int, end: int) -> bool:
         return False
     counted = next((token for token in tokens[end + 1 : end + 3] if token.norm not in ARTICLES), tokens[end])
     return counted.kind is TokenKind.WORD and counted.norm != counted.base
+
+
+def counts_rows(tokens: Sequence[Token], start: int, index: CatalogIndex) -> bool:
+    """Whether a figure says how many rows there are: "at least two schools"."""
+    first = tokens[start]
+    return start > 0 and _is_figure(tokens[start - 1]) and first.norm != first.base and _names_table(first, index)
+
+
+def is_origin(tokens: Sequence[Token], start: int) -> bool:
+    """ "The country of origin" is the country."""
+    is_of = start > 1 and tokens[start].norm in _ORIGINS and tokens[start - 1].norm == "of"
+    return is_of and tokens[start - 2].base in _PLACES
+
+
+_ORIGINS = frozenset({"origin", "origins"})
+_PLACES = frozenset({"country", "city", "state", "region", "place", "province", "county", "town"})
 
 
 ARTICLES = frozenset({"a", "an", "the"})

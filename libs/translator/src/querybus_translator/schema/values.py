@@ -13,6 +13,7 @@ from querybus_translator.language.stems import base_form
 from querybus_translator.language.tokens import Token, TokenKind, tokenize
 from querybus_translator.schema.comparison import CANDIDATES_MAX, Candidate
 from querybus_translator.schema.index import CatalogIndex
+from querybus_translator.schema.phrases import Node
 
 _NEAR_VALUE: Final = 0.85
 _TRANSLATED_VALUE: Final = 0.9
@@ -96,10 +97,8 @@ def _cost_of_lower_case(value: Candidate, closeness: float, index: CatalogIndex)
 
 
 def _stored_otherwise(key: tuple[str, ...], index: CatalogIndex) -> list[Candidate]:
-    if len(key) != 1:
-        return []
     candidates: list[Candidate] = []
-    for other in lexicon().stored.get(key[0], ()):
+    for other in lexicon().stored.get(" ".join(key), ()):
         for hit in index.values.get(tuple(other.split()), []):
             if len(other) == 1 and not _is_small(index, hit.table, hit.column):
                 continue
@@ -172,3 +171,16 @@ def flag_values(column: Column) -> tuple[str | int, str | int] | None:
 
 
 _YES_AND_NO: Final = (("y", "n"), ("yes", "no"), ("t", "f"), ("true", "false"), ("是", "否"))
+
+
+def of_their_columns(nodes: Sequence[Node]) -> list[Node]:
+    """Leave a quoted text right behind a column to that column, though others hold such a text as well: class 'GT'."""
+    result = list(nodes)
+    for place in range(1, len(nodes)):
+        text, before = nodes[place], nodes[place - 1]
+        columns = {(link.table, link.column) for link in before.candidates if link.value is None}
+        is_column = bool(before.candidates) and before.candidates[0].column is not None and not before.is_value
+        if text.quoted and text.candidates and is_column:
+            own = tuple(link for link in text.candidates if (link.table, link.column) in columns)
+            result[place] = text if own else replace(text, candidates=())
+    return result

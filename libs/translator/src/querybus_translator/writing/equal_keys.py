@@ -38,7 +38,10 @@ def without_referred(form: Form, index: CatalogIndex) -> Form:
 
 def canonical(form: Form, index: CatalogIndex) -> Form:
     """Return a form without the tables of which it needs no more than a key; only to be compared with others like it."""
-    form = with_referred_keys(without_referred(form, index), index)
+    form = with_referred_keys(_as_groups(without_referred(form, index)), index)
+    if len(form.group) == 1 and form.group[0] not in key_columns(index, form.group[0].table):
+        # By a key or by what it refers to are the same groups, whether that is read or not.
+        form = _with_keys_of(form, set(range(len(index.catalog.tables))), index)
     # Groups are compared by their tables, whatever of them is shown.
     for table in () if form.group else tables_of(form):
         form = _without(form, table, index)
@@ -63,9 +66,22 @@ def _of_no_more_than_needed(condition: Condition, index: CatalogIndex) -> Condit
     return replace(condition, form=replace(inside, tables=kept))
 
 
+def _as_groups(form: Form) -> Form:
+    """ "The directors who made one film", said of directors that are in the list of those who did, is that list."""
+    inside = form.where[0] if len(form.where) == 1 else None
+    if not isinstance(inside, Membership) or inside.negated or form.group or form.limit is not None or form.combined:
+        return form
+    column = Measure(inside.left)
+    is_list = form.targets == (column,) == inside.form.targets and inside.form.group == (inside.left,)
+    return replace(inside.form, order=form.order) if is_list else form
+
+
 def with_referred_keys(form: Form, index: CatalogIndex) -> Form:
     """Return a form that shows, and groups by, the key of what is referred to instead of the equal one that refers to it."""
-    tables = set(tables_of(form))
+    return _with_keys_of(form, set(tables_of(form)), index)
+
+
+def _with_keys_of(form: Form, tables: set[int], index: CatalogIndex) -> Form:
     targets = tuple(
         target
         if target.column is None or target.aggregate is not None

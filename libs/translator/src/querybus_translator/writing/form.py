@@ -267,7 +267,7 @@ def gist(form: Form) -> tuple[object, ...]:
     return (
         frozenset(tables_of(form)),
         frozenset(plain),
-        frozenset(form.where),
+        frozenset(map(_gist_of, form.where)),
         frozenset(grouped),
         tuple((condition.left.home, condition.operator, condition.right) for condition in form.having),
         tuple((ordering.by.aggregate, ordering.by.home, ordering.descending) for ordering in form.order),
@@ -275,6 +275,10 @@ def gist(form: Form) -> tuple[object, ...]:
         form.everything,
         None if form.combined is None else (form.combined[0], gist(form.combined[1])),
     )
+
+
+def _gist_of(condition: Condition) -> object:
+    return (condition.left, condition.negated, gist(condition.form)) if isinstance(condition, Membership) else condition
 
 
 class Named(Protocol):

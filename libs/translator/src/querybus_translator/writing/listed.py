@@ -43,11 +43,19 @@ def _is_of_no_rows(sketch: Sketch) -> bool:
     ):
         return False
     own = {*labels(sketch.index, column.table), *key_columns(sketch.index, column.table)}
+    asked = sketch.nodes[1].text.lower() if len(sketch.nodes) > 1 else ""
+    is_asked = sketch.after(0) == sketch.targets[0][0] or asked in ("year", "years")
+    if sketch.nodes[0].text.lower() in _IN_WHICH and is_asked and column not in own:
+        # "In which years were cars produced": each year once.
+        return True
     names_rows = any(
         pick.table == column.table and (pick.column is None or pick.with_table)
         for pick in sketch.assignment.picks.values()
     )
     return bool(sketch.conditions) and column not in own and not names_rows and not sketch.having
+
+
+_IN_WHICH: Final = frozenset({"in which", "in what"})
 
 
 def _have_rows(sketch: Sketch) -> bool:
@@ -120,6 +128,9 @@ def _tables_beside(sketch: Sketch) -> None:
             continue
         # "Every city with its population" shows the city as well; "authors and their colleges" has named the authors.
         is_beside = is_own or (bool(words) and words[0] == "with")
+        # "Makers and models", where models have makers: both are listed.
+        is_listed = is_joined and sketch.column(sketch.before(sketch.before(place))) in {one.column for one in plain}
+        is_beside = is_beside or (is_listed and not sketch.chinese)
         if any(measure.home == table and (not is_beside or measure.column in named) for measure in plain):
             continue
         if any(sketch.column(other) is not None for other in range(place + 1, min(place + 2, len(sketch.nodes)))):

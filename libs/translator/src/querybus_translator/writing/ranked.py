@@ -77,6 +77,10 @@ def _of_parent(sketch: Sketch, anchor: int, ranking: Ranking, by: Measure, targe
 def _is_one_of_many(sketch: Sketch, ranking: Ranking, anchor: int, parent: int) -> bool:
     """ "All the stores in the district with the most people": the one district is ranked, though a store may be in several."""
     before = sketch.before(ranking.place, over=(Op.RELATIVE, Op.SHOW))
+    behind = sketch.after(ranking.place)
+    if sketch.table(behind) == parent:
+        # "In the largest district by population".
+        before = behind
     if before is None or sketch.table(before) != parent or _is_plural(sketch.nodes[before].text):
         return False
     return any(sketch.table(place) == anchor and _is_plural(sketch.nodes[place].text) for place in range(before))

@@ -44,7 +44,9 @@ def _with_memberships(form: Form, index: CatalogIndex) -> Form | None:
     homes = {target.home for target in form.targets}
     if form.having and not form.group and all(target.aggregate is not None for target in form.targets):
         return _of_counted_rows(form, index, homes)
-    if form.group or form.having or form.order or len(homes) != 1:
+    if form.group or form.having or len(homes) != 1:
+        return form
+    if any(ordering.by.aggregate is not None or {ordering.by.home} != homes for ordering in form.order):
         return form
     if not any(target.aggregate in _FIGURES for target in form.targets) and any(
         target.aggregate for target in form.targets

@@ -251,6 +251,10 @@ class Sketch:
         for other in range(place - 1, -1, -1):
             if self.table(other) is not None:
                 return self.table(other)
+            value = self.value(other)
+            if value is not None and self.op(other + 1) is Op.RELATIVE and not self.chinese:
+                # "A cat that is 3 years old": the cat, and not who has it.
+                return value.table
         for other in range(place + 1, len(self.nodes)):
             if self.table(other) is not None:
                 return self.table(other)

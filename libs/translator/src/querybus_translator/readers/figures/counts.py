@@ -72,10 +72,24 @@ def read_count(sketch: Sketch, place: int) -> None:
         sketch.targets.append((place, measure))
         if sketch.anchor is None:
             sketch.anchor = measure.home
+        if distinct and measure.column is not None:
+            _counted_beside(sketch, other, measure.column.table)
         return
     sketch.take(place)
     sketch.doubts += 1.0 if is_measured else 0.05 if sketch.groups or sketch.targets else 0.1
     sketch.targets.append((place, Measure(aggregate=Aggregate.COUNT)))
+
+
+def _counted_beside(sketch: Sketch, place: int, table: int) -> None:
+    """ "How many different cities and countries": both are counted."""
+    while place + 2 < len(sketch.nodes) and (sketch.op(place + 1) is Op.AND or sketch.nodes[place + 1].text == ","):
+        place += 2
+        column = sketch.column(place)
+        last = sketch.nodes[place].text.lower().split()[-1]
+        if column is None or column.table != table or not sketch.is_free(place) or base_form(last) == last:
+            return
+        sketch.take(place)
+        sketch.targets.append((place, Measure(column, Aggregate.COUNT, distinct=True)))
 
 
 def count_rows_of_one(sketch: Sketch) -> None:
