@@ -40,7 +40,19 @@ INSERT INTO region VALUES ('N', 'North'), ('S', 'South'), ('W', 'West');
 INSERT INTO brand VALUES (1, 'Volta', 'N', 'USA'), (2, 'Corsa Works', 'S', 'Italy'), (3, 'Ohm', 'N', 'USA');
 INSERT INTO model VALUES (1, 1, 'V1', '90', 30, 'open'), (2, 1, 'V2', '110', 40, 'van'), (3, 2, 'C1', 'n/a', 20, 'open');
 """
-SCRIPTS = {"zoo": ZOO_ROWS, "arena": ARENA_ROWS, "cars": CARS_ROWS}
+BANK_ROWS = """
+CREATE TABLE donor (donor_id INTEGER PRIMARY KEY, donor_name TEXT, blood_type TEXT, city TEXT);
+CREATE TABLE campaign (campaign_id INTEGER PRIMARY KEY, title TEXT, organizer_id INTEGER REFERENCES donor (donor_id), is_paid INTEGER);
+CREATE TABLE visit (donor_id INTEGER REFERENCES donor (donor_id), campaign_id INTEGER REFERENCES campaign (campaign_id), PRIMARY KEY (donor_id, campaign_id));
+CREATE TABLE peak (peak_id INTEGER PRIMARY KEY, peak_name TEXT, country TEXT, height_m INTEGER);
+CREATE TABLE tour (tour_id INTEGER PRIMARY KEY, peak_id INTEGER REFERENCES peak (peak_id), cost REAL);
+INSERT INTO donor VALUES (1, 'Olga', 'A+', 'Riga'), (2, 'Pavel', 'O-', 'Tartu'), (3, 'Rita', 'A+', 'Riga');
+INSERT INTO campaign VALUES (1, 'Spring', 1, 1), (2, 'Autumn', 1, 0), (3, 'Winter', 2, 1);
+INSERT INTO visit VALUES (2, 1), (3, 1), (3, 2);
+INSERT INTO peak VALUES (1, 'Makalu', 'Nepal', 8485), (2, 'Eiger', 'Switzerland', 3967), (3, 'Lhotse', 'Nepal', 8516);
+INSERT INTO tour VALUES (1, 1, 100), (2, 2, 10), (3, 3, 300);
+"""
+SCRIPTS = {"bank": BANK_ROWS, "zoo": ZOO_ROWS, "arena": ARENA_ROWS, "cars": CARS_ROWS}
 
 
 @pytest.fixture(scope="module")
@@ -120,6 +132,38 @@ def test_lists_initials_and_keys_that_are_the_same_are_read(
     question: str, rows: list[tuple[object, ...]], catalogs: Mapping[str, Catalog]
 ) -> None:
     is_answered("cars", question, rows, catalogs)
+
+
+@pytest.mark.parametrize(
+    ("question", "rows"),
+    [
+        ("Which donors have blood type A+?", [("Olga",), ("Rita",)]),
+        ("How many donors have blood type O-?", [(1,)]),
+        ("How many campaigns are paid?", [(2,)]),
+        ("How many unpaid campaigns are there?", [(1,)]),
+        ("What is the average cost of tours to peaks higher than 8000 meters?", [(200.0,)]),
+        ("Which countries have peaks with a height above 8000?", [("Nepal",)]),
+    ],
+)
+def test_signs_flags_and_heights_are_read(
+    question: str, rows: list[tuple[object, ...]], catalogs: Mapping[str, Catalog]
+) -> None:
+    is_answered("bank", question, rows, catalogs)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        # They organised campaigns, and took part in others: whoever takes part has not organised.
+        "Which donors took part in more than one campaign?",
+        # Passed over, each would be answered by all rows.
+        "Which donors have blood type A?",
+        "Show the donors with the thickest visit.",
+        "Which campaigns are sent?",
+    ],
+)
+def test_what_says_more_than_was_read_is_asked_about(question: str, catalogs: Mapping[str, Catalog]) -> None:
+    assert isinstance(translate(question, catalogs["bank"], today=TODAY), NotRead)
 
 
 @pytest.mark.parametrize(

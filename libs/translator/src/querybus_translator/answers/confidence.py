@@ -15,6 +15,7 @@ from functools import lru_cache
 from importlib import resources
 from typing import Final
 
+from querybus.text.vocabulary import is_word
 from querybus_translator.answers.not_meant import NOT_MEANT
 from querybus_translator.answers.whole import Whole
 from querybus_translator.language.lexicon import Op, lexicon
@@ -266,7 +267,10 @@ def _unread(sketch: Sketch, form: Form) -> _Unread:
             result.words += 1 + is_han(node.text)
             result.names += node.capital
             result.undefined += (
-                node.text.lower() in lexicon().vague or sketch.op(sketch.before(place)) in _HEADS or _bounds(node.text)
+                node.text.lower() in lexicon().vague
+                or sketch.op(sketch.before(place)) in _HEADS
+                or _bounds(node.text)
+                or _singles_out(node.text)
             )
         elif node.kind in {NodeKind.NUMBER, NodeKind.TEXT, NodeKind.PERIOD, NodeKind.RECURRING}:
             result.literals += 1
@@ -285,6 +289,14 @@ def _bounds(word: str) -> bool:
     return any(phrase.op in _BOUNDING for phrase in lexicon().english.get((word.lower(),), ()))
 
 
+def _singles_out(word: str) -> bool:
+    """Whether a word is a superlative: passed over, "the magazine with the thickest issue" would be any with an issue."""
+    root = word.lower().removesuffix("est")
+    forms = (root, f"{root}e", f"{root.removesuffix('i')}y", root[:-1])
+    return root != word.lower() and len(root) >= _ROOT_MIN and any(is_word(form) for form in forms)
+
+
+_ROOT_MIN = 3
 _BOUNDING = frozenset({Op.AFTER, Op.BEFORE, Op.GREATER, Op.LESS})
 _SO_OFTEN = frozenset({"twice", "两次"})
 

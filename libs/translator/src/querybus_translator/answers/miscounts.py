@@ -7,9 +7,12 @@ from typing import Final
 
 from querybus.core.catalog import ColumnKind
 from querybus_translator.answers.whole import Rule, Whole
-from querybus_translator.language.lexicon import POSSESSIVES, Op
+from querybus_translator.language.lexicon import POSSESSIVES, Op, lexicon
+from querybus_translator.language.names import name_words
+from querybus_translator.language.stems import stem
 from querybus_translator.readers.absences import NONE_OF
 from querybus_translator.readers.figures.amounts import MONEY_ROWS, MONEY_ROWS_ZH, SUMS_OF_MONEY
+from querybus_translator.schema.joins import Edge
 from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.schema.other_names import doers_of
 from querybus_translator.schema.phrases import NodeKind
@@ -405,6 +408,56 @@ def lives_nowhere(whole: Whole) -> bool:
     )
 
 
+def takes_another_part(whole: Whole) -> bool:
+    """ "Climbers who took part in two expeditions", counted by those that they led, where others took part as well."""
+    sketch, index, tables = whole.sketch, whole.sketch.index, tables_of(whole.form)
+    if len(tables) != 2 or sketch.chinese:
+        return False
+    words = {word for node in sketch.nodes for word in node.text.lower().split()}
+    said = words.union(*(doers_of(word) for word in words))
+    roles = [
+        _role_of(whole, edge) for edge in index.graph.edges_of(tables[0]) if {edge.source, edge.target} == set(tables)
+    ]
+    brings_together = (
+        {edge.target for edge in index.graph.edges_of(table) if edge.source == table} >= set(tables)
+        for table in range(len(index.catalog.tables))
+        if table not in tables
+    )
+    return len(roles) == 1 and bool(roles[0]) and said.isdisjoint(roles[0]) and any(brings_together)
+
+
+def passes_over_predicate(whole: Whole) -> bool:
+    """ "Which parcels are sent?", answered by all parcels: what they are said to be was read as no more than a verb."""
+    nodes, form = [node for node in whole.sketch.nodes if node.kind is not NodeKind.MARK], whole.form
+    if (
+        whole.sketch.chinese
+        or len(nodes) < _PREDICATE_NODES_MIN
+        or form.where
+        or form.having
+        or form.limit
+        or form.combined
+    ):
+        return False
+    verb = nodes[-1].text.lower()
+    is_verb = nodes[-1].kind is NodeKind.STOP and verb in lexicon().verbs and nodes[-2].text.lower() in _COPULAS
+    # "How many votes are recorded", of a table of voting records.
+    own = {stem(word) for table in tables_of(form) for word in name_words(whole.sketch.index.table(table).name)}
+    are_figures = any(target.aggregate in (Aggregate.MAXIMUM, Aggregate.MINIMUM) for target in form.targets)
+    return is_verb and stem(verb) not in own and not (form.group or form.order or are_figures)
+
+
+_PREDICATE_NODES_MIN: Final = 3
+_COPULAS: Final = frozenset({"is", "are", "was", "were"})
+
+
+def _role_of(whole: Whole, edge: Edge) -> set[str]:
+    """Return the words by which a key says in which role it refers to rows: a leader, none for a `climber_id`."""
+    called = {
+        word for name in (*edge.target_columns, whole.sketch.index.table(edge.target).name) for word in name_words(name)
+    }
+    return {word for name in edge.source_columns for word in name_words(name)} - lexicon().key_words - called
+
+
 _PLACED: Final = frozenset({"住在", "居住在", "位于", "来自", "坐落在", "就读于", "任职于"})
 
 
@@ -431,7 +484,9 @@ MISCOUNTS: Final[tuple[Rule, ...]] = (
     names_the_named,
     one_for_each,
     passes_over_clause,
+    passes_over_predicate,
     shows_others,
     shows_whose_it_is,
     sums_each_once,
+    takes_another_part,
 )

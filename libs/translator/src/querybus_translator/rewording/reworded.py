@@ -32,7 +32,7 @@ from querybus_translator.rewording.persons import (
     whole_names,
 )
 from querybus_translator.rewording.plain_forms import in_plain_forms
-from querybus_translator.rewording.spelt import as_spelt, by_initials, what_about, whose_records
+from querybus_translator.rewording.spelt import as_spelt, as_stored, by_initials, what_about, whose_records
 from querybus_translator.schema.chinese import TRANSLATED
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.other_names import doers_of
@@ -99,6 +99,25 @@ def reworded(question: str, index: CatalogIndex) -> str:
     for rewrite in _BY_CATALOG:
         question = rewrite(question, index)
     return question
+
+
+_HIGHER: Final = re.compile(r"\b(?P<rows>[a-z]+) (?P<how>higher|lower) than (?=\d)", re.IGNORECASE)
+_HEIGHTS: Final = frozenset({"height", "elevation", "altitude"})
+
+
+def _higher(question: str, index: CatalogIndex) -> str:
+    """ "Mountains higher than 8000" are mountains with a height above it, where they have one height."""
+
+    def written(said: re.Match[str]) -> str:
+        names = [
+            column.name
+            for table in index.called_by(base_form(said["rows"].lower()))
+            for column in index.table(table).columns
+            if not _HEIGHTS.isdisjoint(name_words(column.name))
+        ]
+        return f"{said['rows']} with a {spoken_name(names[0])} {said['how']} than " if len(names) == 1 else said[0]
+
+    return _HIGHER.sub(written, question)
 
 
 def _bare_years(question: str, index: CatalogIndex) -> str:
@@ -433,6 +452,7 @@ def _states(deed: str, index: CatalogIndex) -> set[tuple[str, str]]:
 
 
 _BY_CATALOG: Final = (
+    as_stored,
     as_spelt,
     by_initials,
     whose_records,
@@ -441,6 +461,7 @@ _BY_CATALOG: Final = (
     roles_by_verbs,
     staff_members,
     _bare_years,
+    _higher,
     _in_use,
     _worth,
     _more_of,

@@ -10,6 +10,7 @@ from querybus.text.vocabulary import is_word
 from querybus_translator.language.names import name_words
 from querybus_translator.language.stems import base_form
 from querybus_translator.schema.index import CatalogIndex
+from querybus_translator.schema.values import stored_as
 
 _WORD: Final = re.compile(r"(?<![\w'\"-])[A-Za-z]{4,}(?![\w'\"-])")
 _ENDINGS: Final = (
@@ -58,6 +59,18 @@ def _spelt(word: str, index: CatalogIndex) -> str:
 def _is_slip(typed: str, word: str) -> bool:
     """Whether letters within a word are missing, doubled or moved: lattes are not the latest."""
     return typed[0] == word[0] and (typed[-1] == word[-1] or word.startswith(typed))
+
+
+def as_stored(question: str, index: CatalogIndex) -> str:
+    """Return a question with what is stored with signs in it in quotes: blood type A+, C#, R&B."""
+
+    def quoted(said: re.Match[str]) -> str:
+        return f'"{said[0]}"' if any(one.value == said[0] for one in stored_as(said[0], index)) else said[0]
+
+    return _WITH_SIGNS.sub(quoted, question)
+
+
+_WITH_SIGNS: Final = re.compile(r"(?<![\w\"'“‘+#&*/-])[A-Za-z0-9]+[+#&*/-]+[A-Za-z0-9]*(?![\w\"'”’+#&*/-])")
 
 
 def by_initials(question: str, index: CatalogIndex) -> str:

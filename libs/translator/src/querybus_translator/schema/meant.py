@@ -438,7 +438,9 @@ def _is_part_of_flag(link: Candidate, index: CatalogIndex) -> bool:
     if link.column is None or link.value is not None:
         return False
     names = index.entry_of_column(link.table, link.column).names
-    return flag_values(index.column(link.table, link.column)) is not None and all(len(name) > 1 for name in names)
+    # `is_paid` says no more than paid.
+    said = [name[1:] if name[0] in {"is", "has", "was"} else name for name in names]
+    return flag_values(index.column(link.table, link.column)) is not None and all(len(name) > 1 for name in said)
 
 
 def _counts(token: Token) -> bool:

@@ -311,7 +311,9 @@ def _single(tokens: Sequence[Token], start: int, index: CatalogIndex) -> Span:
     if takes_place(tokens, start):
         return Span(start, start + 1, 0.05, Node(NodeKind.STOP, token.text))
     stops = words.chinese_stopwords if token.kind is TokenKind.HAN else words.stopwords
-    if token.norm in stops or token.norm in words.verbs:
+    # "Grade A" is no article.
+    is_grade = token.text == "A" and start and (start + 1 == len(tokens) or tokens[start + 1].kind is TokenKind.MARK)
+    if not is_grade and (token.norm in stops or token.norm in words.verbs):
         return Span(start, start + 1, 0.05, Node(NodeKind.STOP, token.text))
     capital = token.text[:1].isupper() and start > 0
     return Span(start, start + 1, 0.0, Node(NodeKind.WORD, token.text, capital=capital))

@@ -82,6 +82,15 @@ def _have_rows(sketch: Sketch) -> bool:
 _OWNING = frozenset({"with", "have", "has", "that have", "which have", "that has", "having"})
 
 
+def _have_such_rows(sketch: Sketch) -> bool:
+    """ "Which countries have mountains in the Alps": a country is asked for once, however many it has."""
+    measure, words = sketch.targets[0][1], [node.text.lower() for node in sketch.nodes]
+    is_asked = words[0] in ("which", "what") and sketch.after(0) == 1 == sketch.targets[0][0]
+    has_rows = words[2:3] in (["have"], ["has"]) and measure.column is not None and not sketch.is_key(measure.column)
+    is_plain = measure.aggregate is None and not (sketch.rankings or sketch.groups or sketch.having)
+    return is_asked and has_rows and is_plain and sketch.table(sketch.after(2)) == measure.home
+
+
 def _are_all_kinds(sketch: Sketch) -> bool:
     """ "Show all directors", where films name theirs: each of them once, for no rows are spoken of."""
     place = sketch.targets[0][0]
@@ -96,7 +105,7 @@ def list_beside(sketch: Sketch) -> None:
     """
     _head_beside(sketch)
     _tables_beside(sketch)
-    if len(sketch.targets) == 1 and not sketch.chinese and _is_of_no_rows(sketch):
+    if len(sketch.targets) == 1 and not sketch.chinese and (_is_of_no_rows(sketch) or _have_such_rows(sketch)):
         sketch.distinct = True
 
 
