@@ -41,12 +41,12 @@ INSERT INTO brand VALUES (1, 'Volta', 'N', 'USA'), (2, 'Corsa Works', 'S', 'Ital
 INSERT INTO model VALUES (1, 1, 'V1', '90', 30, 'open'), (2, 1, 'V2', '110', 40, 'van'), (3, 2, 'C1', 'n/a', 20, 'open');
 """
 BANK_ROWS = """
-CREATE TABLE donor (donor_id INTEGER PRIMARY KEY, donor_name TEXT, blood_type TEXT, city TEXT);
+CREATE TABLE donor (donor_id INTEGER PRIMARY KEY, donor_name TEXT, blood_type TEXT, city TEXT, is_regular INTEGER);
 CREATE TABLE campaign (campaign_id INTEGER PRIMARY KEY, title TEXT, organizer_id INTEGER REFERENCES donor (donor_id), is_paid INTEGER);
 CREATE TABLE visit (donor_id INTEGER REFERENCES donor (donor_id), campaign_id INTEGER REFERENCES campaign (campaign_id), PRIMARY KEY (donor_id, campaign_id));
 CREATE TABLE peak (peak_id INTEGER PRIMARY KEY, peak_name TEXT, country TEXT, height_m INTEGER);
 CREATE TABLE tour (tour_id INTEGER PRIMARY KEY, peak_id INTEGER REFERENCES peak (peak_id), cost REAL);
-INSERT INTO donor VALUES (1, 'Olga', 'A+', 'Riga'), (2, 'Pavel', 'O-', 'Tartu'), (3, 'Rita', 'A+', 'Riga');
+INSERT INTO donor VALUES (1, 'Olga', 'A+', 'Riga', 1), (2, 'Pavel', 'O-', 'Tartu', 0), (3, 'Rita', 'A+', 'Riga', 1);
 INSERT INTO campaign VALUES (1, 'Spring', 1, 1), (2, 'Autumn', 1, 0), (3, 'Winter', 2, 1);
 INSERT INTO visit VALUES (2, 1), (3, 1), (3, 2);
 INSERT INTO peak VALUES (1, 'Makalu', 'Nepal', 8485), (2, 'Eiger', 'Switzerland', 3967), (3, 'Lhotse', 'Nepal', 8516);
@@ -143,6 +143,8 @@ def test_lists_initials_and_keys_that_are_the_same_are_read(
         ("How many unpaid campaigns are there?", [(1,)]),
         ("What is the average cost of tours to peaks higher than 8000 meters?", [(200.0,)]),
         ("Which countries have peaks with a height above 8000?", [("Nepal",)]),
+        ("Show the names of regulars.", [("Olga",), ("Rita",)]),
+        ("Which regulars live in Riga?", [("Olga",), ("Rita",)]),
     ],
 )
 def test_signs_flags_and_heights_are_read(

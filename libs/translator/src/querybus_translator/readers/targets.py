@@ -33,7 +33,9 @@ from querybus_translator.readers.figures.payments import amount_of_verb
 from querybus_translator.readers.figures.shares import (
     holds,
     is_rate,
+    names_rows_of_flag,
     read_rates,
+    read_rows_of_flags,
     read_shares,
 )
 from querybus_translator.readers.superlatives import LASTING, is_lasting
@@ -69,10 +71,9 @@ def read_targets(sketch: Sketch) -> None:
     for place in sketch.free_places(Op.COUNT, Op.COUNT_KINDS):
         read_count(sketch, place)
     for place in sketch.free_places(*_FIGURES):
-        is_of_row = sketch.op(place) in _RANKING and sketch.op(sketch.before(place)) is Op.RELATIVE
-        if not sketch.taken[place] and not is_of_row:
-            # "The model with the highest consumption": the model, where that can be ranked, and no figure of each.
+        if not sketch.taken[place] and not _is_of_row(sketch, place):
             _figures(sketch, place)
+    read_rows_of_flags(sketch)
     for place in range(len(sketch.nodes)):
         column = sketch.column(place)
         if column is None or not sketch.is_free(place):
@@ -118,6 +119,11 @@ def read_targets(sketch: Sketch) -> None:
     for place, measure in sorted(sketch.targets, key=lambda item: item[0]):
         seen.setdefault(measure, place)
     sketch.targets = [(place, measure) for measure, place in seen.items()]
+
+
+def _is_of_row(sketch: Sketch, place: int) -> bool:
+    """ "The model with the highest consumption": the model, where that can be ranked, and no figure of each."""
+    return sketch.op(place) in _RANKING and sketch.op(sketch.before(place)) is Op.RELATIVE
 
 
 def _details(sketch: Sketch) -> None:
@@ -170,6 +176,9 @@ def _head(sketch: Sketch) -> None:
         )
         pick = sketch.pick(following)
         is_asked = following not in sketch.done and pick is not None and not pick.with_table
+        if column is not None and following is not None and names_rows_of_flag(sketch, following, column):
+            # "Which partners were hired before 2015": they are rows.
+            return
         if column is not None and not ranked and is_asked:
             sketch.targets.append((place, Measure(column)))
             return

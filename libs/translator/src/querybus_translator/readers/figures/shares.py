@@ -6,6 +6,8 @@ from typing import Final
 
 from querybus_translator.language.clauses import negation_before
 from querybus_translator.language.lexicon import Op
+from querybus_translator.language.names import name_words
+from querybus_translator.language.stems import base_form
 from querybus_translator.readers.figures.amounts import adds_up
 from querybus_translator.schema.additive import is_number_of
 from querybus_translator.schema.labels import key_columns
@@ -211,6 +213,21 @@ def flagged(sketch: Sketch, place: int, column: ColumnRef) -> None:
     yes, no = sketch.flag_values(column) or (1, 0)
     flag = Comparison(Measure(column), Operator.EQUAL, Literal(no if denied is not None else yes))
     sketch.conditions.append(Placed(place, flag))
+
+
+def names_rows_of_flag(sketch: Sketch, place: int, column: ColumnRef) -> bool:
+    """ "The names of partners", where `is_partner` says who is one: those of whom it is so."""
+    said = sketch.nodes[place].text.lower()
+    leads = name_words(sketch.index.column(column.table, column.column).name)[:1] in (("is",), ("was",))
+    return leads and sketch.is_flag(column) and not sketch.chinese and " " not in said and base_form(said) != said
+
+
+def read_rows_of_flags(sketch: Sketch) -> None:
+    """ "The names of partners": what is said of them holds, and is not shown."""
+    for place in range(len(sketch.nodes)):
+        column = sketch.column(place)
+        if column is not None and sketch.is_free(place) and names_rows_of_flag(sketch, place, column):
+            flagged(sketch, place, column)
 
 
 def _bears_some(sketch: Sketch, place: int, column: ColumnRef) -> bool:
