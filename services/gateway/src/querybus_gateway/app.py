@@ -383,7 +383,7 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
             ),
         ]
     parts += loops(settings, broker, kept, queries, clock=clock, metrics=metrics)
-    parts += [pictures, tuple(apis(settings, broker, use_cases, tracing=tracing))]
+    parts += [pictures, tuple(apis(settings, broker, use_cases, tracing=tracing)), kept.replica.waiters]
     return Service(name, broker, parts, metrics=metrics, settings=settings, tenants=settings.tenants)
 
 

@@ -17,7 +17,6 @@ from querybus.bus.stores.pages import encode_page
 from querybus.core.catalog import ColumnKind
 from querybus.core.messages import Outcome, Result, ResultColumn
 from querybus.core.subjects import EventName, StageName
-from querybus_gateway.http.server import HttpApi
 
 from .stack_of_tests import SECRET_NAME, SQL, ApiStack, api_stack, data_of, frames_of, key_of, pages_of
 
@@ -313,7 +312,7 @@ async def test_a_gateway_that_stops_cancels_no_query_whatever_its_readers_asked_
 
         reading = asyncio.create_task(read())
         await asyncio.sleep(0.5)
-        await next(part for part in closing.gateway.parts if isinstance(part, HttpApi)).drain()
+        await closing.gateway.stop()
         await reading
         assert await closing.events(query) == ["asked"]
 

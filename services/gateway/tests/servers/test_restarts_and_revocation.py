@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import AsyncExitStack
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
 from urllib.parse import urlsplit
 
+import grpc
 import httpx
 import pytest
 
 from querybus.bus.stores.buckets import CredentialStore
 from querybus.core.credential import Credential, key_hash, key_text
 from querybus.core.subjects import EventName, StageName
+from querybus_gateway.app import build
+from querybus_gateway.grpc.server import GrpcApi
+from querybus_gateway.v1 import connection_service_pb2, query_pb2, query_service_pb2
 
-from .stack_of_tests import ApiStack, Held
+from .grpc_caller import GrpcCaller, Refusal, question
+from .stack_of_tests import ApiStack, Held, key_of, settings_of
 
 pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
 
@@ -83,6 +89,51 @@ async def test_a_stream_of_a_gateway_that_stops_ends_and_goes_on_at_another(stac
         http.stream("GET", f"/v1/queries/{query}/events", headers={"Last-Event-ID": last}) as response,
     ):
         assert await frames_of(response) == ["concluded", "finished"]
+
+
+@asynccontextmanager
+async def grpc_replica(stack: ApiStack) -> AsyncGenerator[str]:
+    """Give the address of a gateway that serves gRPC alone."""
+    service = build(settings_of(stack.bus, api_port=None, grpc_port=0, rate_per_second=10_000))
+    await service.start()
+    try:
+        yield next(part.address for part in service.parts if isinstance(part, GrpcApi))
+    finally:
+        await service.stop()
+
+
+async def test_who_waits_over_grpc_at_a_gateway_that_stops_learns_where_to_look(stack: ApiStack) -> None:
+    request = query_service_pb2.AskRequest(question=question(), wait_seconds=15)
+    async with AsyncExitStack() as channels:
+        async with grpc_replica(stack) as address:
+            channel = await channels.enter_async_context(grpc.aio.insecure_channel(address))
+            caller = GrpcCaller(channel, key_of("acme", "web"))
+            waiting = asyncio.create_task(caller.call("Ask", request))
+            await asyncio.sleep(0.5)
+        assert (await waiting).query.status == query_pb2.QUERY_STATUS_RUNNING
+
+
+async def test_grpc_calls_that_come_while_a_gateway_stops_are_unavailable_and_nothing_else(stack: ApiStack) -> None:
+    codes: set[grpc.StatusCode] = set()
+    request = connection_service_pb2.ListConnectionsRequest()
+
+    async def call_until_it_is_gone(address: str) -> None:
+        while True:
+            async with grpc.aio.insecure_channel(address) as channel:
+                try:
+                    await GrpcCaller(channel, key_of("acme", "web")).call("ListConnections", request)
+                except Refusal as refusal:
+                    codes.add(refusal.code)
+                    if refusal.reason == "":
+                        return
+                    await asyncio.sleep(float(refusal.retry_seconds or 0))
+
+    for _ in range(5):
+        async with asyncio.TaskGroup() as callers, grpc_replica(stack) as address:
+            for _ in range(16):
+                callers.create_task(call_until_it_is_gone(address))
+            await asyncio.sleep(0.3)
+    assert codes == {grpc.StatusCode.UNAVAILABLE}
 
 
 async def test_a_browser_that_has_seen_the_end_gets_204(stack: ApiStack) -> None:

@@ -30,6 +30,7 @@ from querybus_gateway.use_cases.bundle import UseCases
 from querybus_gateway.use_cases.queries import BUS_RETRY_SECONDS
 
 _MALFORMED: Final = Problem(ProblemCode.MALFORMED, "the request is no message of this method")
+_STOPPING: Final = Problem(ProblemCode.BUS_UNAVAILABLE, "this gateway stops: ask another one", retry_after_seconds=1)
 
 _log = get_log(__name__)
 
@@ -122,7 +123,16 @@ class CallHandler:
         self._tracing = tracing
         self._random_bits = random_bits
         self._leaving: set[asyncio.Task[Any]] = set()
-        self.is_closing = False
+        self._called_at = 0.0
+
+    async def until_quiet(self, seconds: float, *, seconds_max: float) -> None:
+        """Wait until no call has come for `seconds`, at most `seconds_max`."""
+        loop = asyncio.get_running_loop()
+        begun_at = loop.time()
+        until = min(begun_at + seconds, begun_at + seconds_max)
+        while (left := until - loop.time()) > 0:
+            await asyncio.sleep(left)
+            until = min(self._called_at + seconds, begun_at + seconds_max)
 
     def handler(self, method: Method) -> Any:
         """Return the library's handler of a method, for bytes both ways."""
@@ -178,6 +188,9 @@ class CallHandler:
         self, method: Method, data: bytes, context: _Context, on_disconnect: Any
     ) -> tuple[Message, GrpcCall] | Problem:
         """Return the request and its call; whoever is nobody does not learn whether its bytes were a message."""
+        self._called_at = asyncio.get_running_loop().time()
+        if self._use_cases.queries.is_closing:
+            return _STOPPING
         credential = await self._use_cases.callers.identify(presented_key(context.pairs), context.source(self._proxies))
         if isinstance(credential, Problem):
             return credential
@@ -202,7 +215,7 @@ class CallHandler:
         try:
             yield wanted.append
         except (asyncio.CancelledError, GeneratorExit):
-            for item in () if self.is_closing else wanted:
+            for item in () if self._use_cases.queries.is_closing else wanted:
                 # A task of its own: this one may await nothing more.
                 task = asyncio.get_running_loop().create_task(item())
                 self._leaving.add(task)

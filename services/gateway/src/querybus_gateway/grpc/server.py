@@ -2,7 +2,8 @@
 
 Limits: a request is at most REQUEST_BYTES_MAX, an answer RESPONSE_BYTES_MAX, and `calls_max` calls run at once; more
 are refused with RESOURCE_EXHAUSTED. A connection is asked to come again after CONNECTION_AGE_SECONDS, so that callers
-spread over new replicas. At the end health says NOT_SERVING first, then running calls have CLOSE_SECONDS_MAX.
+spread over new replicas. At the end health says NOT_SERVING and new calls are UNAVAILABLE, until none has come for a
+moment; then the listener closes, and running calls have CLOSE_SECONDS_MAX.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ from querybus_gateway.use_cases.bundle import UseCases
 REQUEST_BYTES_MAX: Final = BODY_BYTES_MAX
 RESPONSE_BYTES_MAX: Final = 16 * 1_024 * 1_024
 CLOSE_SECONDS_MAX: Final = 2.0
+QUIET_SECONDS: Final = 0.2
+"""The library ends a call that comes while it stops as CANCELLED, which says nothing to its caller; so none should."""
 WATCHES_MAX: Final = 16
 """Health watches that are open at once; they need no key and would hold the places of calls."""
 KEEPALIVE_SECONDS: Final = 15
@@ -106,10 +109,10 @@ class GrpcApi:
         self._on_listening(self.address)
 
     async def drain(self) -> None:
-        """Say NOT_SERVING, take no new call, give open ones CLOSE_SECONDS_MAX."""
-        self._context.is_closing = True
+        """Say NOT_SERVING, refuse new calls until none comes, give open ones CLOSE_SECONDS_MAX."""
         await self._health.enter_graceful_shutdown()
         if self._server is not None:
+            await self._context.until_quiet(QUIET_SECONDS, seconds_max=CLOSE_SECONDS_MAX)
             await self._server.stop(grace=CLOSE_SECONDS_MAX)
 
     async def ping(self) -> str | None:

@@ -313,18 +313,12 @@ def http_listeners(settings: Settings, broker: BusBroker, use_cases: UseCases, *
     )
     api = HttpApi(
         web,
-        on_closing=lambda: _closing(web, use_cases),
         host=settings.api_host,
         port=settings.api_port or 0,
         trusted_proxies=settings.trusted_proxies,
         on_listening=lambda address: _log.info("http.listening", address=address),
     )
     return [api] if mcp is None else [api, mcp]
-
-
-def _closing(web: FastAPI, use_cases: UseCases) -> None:
-    web.state.is_closing = True
-    use_cases.queries.close()
 
 
 def _mcp_api(settings: Settings, broker: BusBroker, use_cases: UseCases) -> McpApi | None:

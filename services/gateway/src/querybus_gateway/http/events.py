@@ -53,17 +53,15 @@ class _Stream:
     query: str
     credential: Credential
     after_sequence: int
-    request: Request
     cancels: bool
 
     @property
     def is_left(self) -> bool:
         """Whether it is the reader that went away, and not this replica."""
-        return not getattr(self.request.app.state, "is_closing", False)
+        return not self.queries.is_closing
 
 
 async def _stream_of(
-    request: Request,
     use_cases: UseCasesOf,
     query_id: str,
     credential: _Reader,
@@ -75,7 +73,7 @@ async def _stream_of(
         raise Refused(problem)
     if after and await use_cases.queries.has_ended(query_id, credential, after):
         raise NothingFollowsError
-    return _Stream(use_cases.queries, query_id, credential, after, request, on_disconnect == "cancel")
+    return _Stream(use_cases.queries, query_id, credential, after, on_disconnect == "cancel")
 
 
 @router.get(

@@ -87,14 +87,12 @@ class HttpApi:
         port: int,
         on_listening: Callable[[str], None],
         trusted_proxies: str = "",
-        on_closing: Callable[[], None] = lambda: None,
     ) -> None:
-        """`on_closing` is called before open requests are cut; `trusted_proxies`: addresses or networks, separated by commas, whose X-Forwarded-For is believed."""
+        """`trusted_proxies`: addresses or networks, separated by commas, whose X-Forwarded-For is believed."""
         self.name = "http"
         self._host = host
         self._port = port
         self._on_listening = on_listening
-        self._on_closing = on_closing
         self._server = _Server(
             uvicorn.Config(
                 app,
@@ -129,7 +127,6 @@ class HttpApi:
 
     async def drain(self) -> None:
         """Take no new connection, give open ones CLOSE_SECONDS_MAX."""
-        self._on_closing()
         self._server.leave()
         if self._task is not None:
             await self._task

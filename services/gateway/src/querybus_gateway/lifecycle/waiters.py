@@ -90,15 +90,19 @@ def thread_key(thread: str) -> str:
 
 
 class Waiters:
-    """All waiters of this replica, by tenant and query token."""
+    """All waiters of this replica, by tenant and query token. A part, drained before the listeners close."""
 
     def __init__(self) -> None:
+        self.name = "waiters"
         self._watches: dict[tuple[str, str], set[Watch]] = {}
         self.is_closing = False
         """Whether this replica stops, so that nobody should wait here any longer."""
 
-    def close(self) -> None:
-        """Notify everybody, for good."""
+    async def start(self) -> None:
+        """Do nothing yet."""
+
+    async def drain(self) -> None:
+        """Let everybody go, for good: what they wait for goes on without this replica."""
         self.is_closing = True
         for watches in self._watches.values():
             for watch in watches:
@@ -126,6 +130,9 @@ class Waiters:
         """Hand the query's stored last event to everyone who waits for it."""
         for item in self._watches.get((tenant, query), ()):
             item.finish(finished)
+
+    async def ping(self) -> str | None:
+        return None
 
     def __len__(self) -> int:
         return len(self._watches)

@@ -450,9 +450,10 @@ class Queries:
         """Return whether no event can follow behind a sequence."""
         return await self._following.has_ended(query, credential, after_sequence)
 
-    def close(self) -> None:
-        """Let everybody go who waits at this replica: what they wait for goes on without it."""
-        self._replica.waiters.close()
+    @property
+    def is_closing(self) -> bool:
+        """Whether this replica stops: what callers wait for goes on without it."""
+        return self._replica.waiters.is_closing
 
     async def _may_read(self, credential: Credential) -> bool:
         try:

@@ -223,7 +223,7 @@ def stream_of(
             async for text in with_heartbeat(frames(run, use_cases.queries, credential, seen)):
                 yield text
         except asyncio.CancelledError:
-            if cancels and not getattr(request.app.state, "is_closing", False):
+            if cancels and not use_cases.queries.is_closing:
                 task = asyncio.get_running_loop().create_task(use_cases.queries.cancel(query, credential))
                 _cancelling.add(task)
                 task.add_done_callback(_cancelling.discard)
