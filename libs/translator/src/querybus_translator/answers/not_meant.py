@@ -13,7 +13,8 @@ from typing import Final
 
 from querybus.core.catalog import ColumnKind
 from querybus_translator.answers.miscounts import MISCOUNTS
-from querybus_translator.answers.whole import Rule, Whole
+from querybus_translator.answers.misnamed import MISNAMED
+from querybus_translator.answers.whole import Rule, Whole, columns_said
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.stems import stem
 from querybus_translator.schema.labels import key_columns, labels
@@ -99,7 +100,7 @@ def _ranks_one(whole: Whole) -> bool:
 
 def _echoes(whole: Whole) -> bool:
     """Whether nothing is shown but what was said: "who teaches Power Yoga?" is not answered by "Power Yoga"."""
-    said = _said(whole.form)
+    said = columns_said(whole.form)
     shown = [target.column for target in whole.form.targets]
     is_bare = bool(shown) and not whole.form.group and all(target.aggregate is None for target in whole.form.targets)
     is_named = any(whole.sketch.table(place) is not None for place in range(len(whole.sketch.nodes)))
@@ -107,11 +108,6 @@ def _echoes(whole: Whole) -> bool:
     # "What do we buy from Supplier A?" is not answered by Supplier A either.
     repeats = any(column in said for column in shown) if does else all(column in said for column in shown)
     return is_bare and repeats and not is_named
-
-
-def _said(form: Form) -> set[ColumnRef | None]:
-    """Return the columns of which the question says what they are."""
-    return {item.left.column for item in form.where if isinstance(item, Comparison) and item.operator is Operator.EQUAL}
 
 
 def _leaves_out(whole: Whole) -> bool:
@@ -144,7 +140,7 @@ def _groups_one(whole: Whole) -> bool:
     return (
         len(whole.form.group) == 1
         and not whole.sketch.context
-        and whole.form.group[0] in _said(whole.form)
+        and whole.form.group[0] in columns_said(whole.form)
         and any(target.aggregate is not None for target in whole.form.targets)
     )
 
@@ -154,7 +150,7 @@ def _says_rows_twice(whole: Whole) -> bool:
     sketch = whole.sketch
     if not sketch.chinese:
         return False
-    said = _said(whole.form)
+    said = columns_said(whole.form)
     is_echo = bool(said) and all(target.column in said for target in whole.form.targets)
     return is_echo and any(
         sketch.table(place) is not None
@@ -163,41 +159,6 @@ def _says_rows_twice(whole: Whole) -> bool:
         and sketch.nodes[place].text != sketch.nodes[place + 2].text
         for place in range(len(sketch.nodes) - 2)
     )
-
-
-def _names_nobody(whole: Whole) -> bool:
-    """ "Who has the best result?" is answered by a name, not by the result or by what was said."""
-    asks_who = any(
-        "谁" in node.text or (node.text.lower() == "who" and not place) for place, node in enumerate(whole.sketch.nodes)
-    )
-    said = _said(whole.form)
-    is_figure = all(
-        target.aggregate is not None or whole.sketch.is_numeric(target.column) for target in whole.form.targets
-    )
-    echoes = all(target.aggregate is None and target.column in said for target in whole.form.targets)
-    # Rows that are known by their numbers are nobody.
-    is_number = any(
-        target.column is not None
-        and whole.sketch.is_key(target.column)
-        and whole.sketch.kind(target.column) is ColumnKind.INTEGER
-        for target in whole.form.targets
-    )
-    is_nobody = is_figure or echoes or is_number or _names_a_place(whole)
-    return asks_who and not whole.form.group and bool(whole.form.targets) and is_nobody
-
-
-def _names_a_place(whole: Whole) -> bool:
-    """ "Who works in Nice?": what is shown is nothing that was named, and others who have a name belong to it."""
-    index = whole.sketch.index
-    shown = {target.column.table for target in whole.form.targets if target.column is not None}
-    named = {whole.sketch.table(place) for place in range(len(whole.sketch.nodes))}
-    belonging = {
-        edge.source
-        for table in shown - named
-        for edge in index.graph.edges_of(table)
-        if edge.target == table and edge.source != table
-    }
-    return any(labels(index, table) != key_columns(index, table) for table in belonging)
 
 
 def _ranks_by_nothing(whole: Whole) -> bool:
@@ -471,6 +432,7 @@ _STRANGERS_MIN: Final = 2
 
 NOT_MEANT: Final[tuple[Rule, ...]] = (
     *MISCOUNTS,
+    *MISNAMED,
     _joins_strangers,
     _shares_with_nobody,
     _lacks_in_common,
@@ -480,7 +442,6 @@ NOT_MEANT: Final[tuple[Rule, ...]] = (
     _leaves_out,
     _groups_one,
     _says_rows_twice,
-    _names_nobody,
     _passes_over_deed,
     _figures_of_text,
     _text_in_figures,

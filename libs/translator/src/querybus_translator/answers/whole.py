@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from querybus_translator.writing.form import Form
+from querybus_translator.writing.form import ColumnRef, Comparison, Form, Operator
 from querybus_translator.writing.sketch import Sketch
 from querybus_translator.writing.write import Written
 
@@ -20,3 +20,8 @@ class Whole:
 
 
 Rule = Callable[[Whole], bool]
+
+
+def columns_said(form: Form) -> set[ColumnRef | None]:
+    """Return the columns of which the question says what they are."""
+    return {item.left.column for item in form.where if isinstance(item, Comparison) and item.operator is Operator.EQUAL}

@@ -209,6 +209,9 @@ def _by_verb(sketch: Sketch, place: int, end: int, anchor: int) -> bool:
         if deed is not None and deed.table != anchor and is_many(sketch, anchor, deed.table):
             # "Books never borrowed": without any loan, however many tables lie between.
             inside = [condition for condition in sketch.conditions if place < condition.place < end]
+            if (flag := sketch.flag_values(deed)) is not None:
+                # "Not disqualified": without any result that says so.
+                inside.append(Placed(other, Comparison(Measure(deed), Operator.EQUAL, Literal(flag[0]))))
             if absent_from(sketch, place, anchor, deed.table, inside):
                 sketch.take(place, other)
                 _hide(sketch, place, end, anchor)
@@ -291,8 +294,7 @@ def absent_from(sketch: Sketch, place: int, anchor: int, table: int, inside: lis
     # A row between may stand for what it refers to, and not for what refers to it.
     is_between = beyond != table and (bool(inside) or is_many(sketch, beyond, table))
     form = Form(targets=(Measure(theirs[0]),), tables=(table,) if is_between else (), where=conditions)
-    for item in inside:
-        sketch.conditions.remove(item)
+    sketch.conditions = [item for item in sketch.conditions if item not in inside]
     sketch.absences.append((place, Membership(own[0], form, negated=True)))
     if not inside and len(path) == 1:
         sketch.absences += [(place, absence) for absence in _by_other_keys(sketch, path[0], own[0])]

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from querybus.core.catalog import ColumnKind
-from querybus_translator.language.lexicon import Op
+from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.readers.figures.amounts import has_few_values
 from querybus_translator.schema.labels import labels
 from querybus_translator.schema.phrases import NodeKind
@@ -250,9 +250,22 @@ def _measure_at(sketch: Sketch, place: int) -> tuple[Measure | None, int]:
 _COUNTED: Final = frozenset({"number", "numbers", "count", "counts"})
 
 
+def _key_before(sketch: Sketch, place: int) -> int | None:
+    """Return what stands before sorting words: "by price, highest first", "by the number of farms they own, largest first"."""
+    is_apart = not sketch.chinese and place > 0 and sketch.nodes[place - 1].text == ","
+    other = sketch.before(place - 1 if is_apart else place, over=(Op.UNIT,))
+    if other is None or sketch.chinese:
+        return other
+    if sketch.nodes[other].text.lower() in lexicon().verbs and sketch.nodes[other - 1].text.lower() == "they":
+        other = sketch.before(other)
+    owner, figure = sketch.table(other), sketch.column(sketch.before(other))
+    # "By total area of their parks".
+    return sketch.before(other) if figure is not None and figure.table == owner else other
+
+
 def _keys_before(sketch: Sketch, place: int) -> list[Measure]:
     """按价格降序, "by age in descending order": the key stands before the sorting words."""
-    other = sketch.before(place, over=(Op.UNIT,))
+    other = _key_before(sketch, place)
     count = other if sketch.op(other) is Op.COUNT else None
     if count is not None:
         other = sketch.before(count)
@@ -260,19 +273,26 @@ def _keys_before(sketch: Sketch, place: int) -> list[Measure]:
             sketch.take(count, other, sketch.before(other))
             return [Measure(aggregate=Aggregate.COUNT, table=sketch.table(other))]
         return []
+    marker = sketch.before(other)
+    by = sketch.before(marker) if sketch.op(sketch.before(marker)) is Op.BY else None
+    # "Rides by average height" shows the height of each; of rows that have a name it only says the order.
+    sorts_rows = sketch.table(sketch.before(by)) is not None or by is None
+    if by is not None and sorts_rows and sketch.op(marker) is Op.COUNT and sketch.table(other) is not None:
+        sketch.take(other, marker, by)
+        return [Measure(aggregate=Aggregate.COUNT, table=sketch.table(other))]
     column = sketch.column(other)
     if column is None or not sketch.is_free(other):
         return []
-    marker = sketch.before(other)
     if sketch.op(marker) in _FIGURES:
-        sketch.take(other, marker)
-        if sketch.op(sketch.before(marker)) is Op.BY:
-            sketch.take(sketch.before(marker))
+        sketch.take(*((other, marker, by) if sorts_rows else ()))
         return [Measure(column, _FIGURES[sketch.op(marker) or Op.SUM])]
     if sketch.op(marker) is Op.COUNT and sketch.is_numeric(column) and sketch.op(sketch.before(marker)) is Op.BY:
         # "By number of visitors in descending order", as a column holds them.
         sketch.take(other, marker, sketch.before(marker))
         return [Measure(column)]
+    if not sketch.chinese and sketch.nodes[place - 1].text == ",":
+        # "Total fee by workshop, highest first" is in no order of workshops.
+        return []
     by_word = any(
         node.kind is NodeKind.STOP and node.text.lower() == "by"
         for node in sketch.nodes[max(0, (other or 0) - 2) : other]

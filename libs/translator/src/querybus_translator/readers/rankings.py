@@ -34,6 +34,7 @@ from querybus_translator.readers.superlatives import (
     is_first,
     is_lasting,
     is_of_time,
+    is_other_kind,
     is_reversed,
     is_said_again,
     is_said_of,
@@ -47,7 +48,6 @@ from querybus_translator.readers.superlatives import (
     rank_by_column,
     ranked_on_average,
     ranks,
-    says_when,
     stands_apart,
     takes_time,
 )
@@ -351,11 +351,10 @@ def _highest(sketch: Sketch, place: int) -> None:
     column = (sketch.column(following) or rating_of_rows(sketch, following)) if sketch.is_free(following) else None
     if column is not None and ranks(sketch, column):
         sketch.take(place, following)
-        # "The latest review" is no rating, "the oldest booking" no time of booking.
-        is_other = is_of_time(sketch, place) and not says_when(sketch, place, column)
-        is_no_height = sketch.kind(column) in TEMPORAL and sketch.nodes[place].text.lower().endswith(HEIGHTS)
-        sketch.doubts += 1.0 if is_other or is_no_height or names_rows(sketch, place, following) else 0.0
+        sketch.doubts += 1.0 if is_other_kind(sketch, place, column) or names_rows(sketch, place, following) else 0.0
         is_asked = is_direct(sketch, place) and where is None
+        # "The fastest finish time": the least of them.
+        descending = descending is not (is_lasting(sketch, column) and is_reversed(sketch, place, column))
         sketch.rankings.append(Ranking(place, Measure(column), descending, count, direct=is_asked))
         return
     if _by_figure_before(sketch, place, descending, count, is_counted=where is not None):

@@ -13,7 +13,7 @@ from querybus_translator.language.stems import base_form
 from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Literal, Measure, Operator
-from querybus_translator.writing.sketch import TEMPORAL, Placed, Ranking, Sketch
+from querybus_translator.writing.sketch import LASTING_WORDS, TEMPORAL, Placed, Ranking, Sketch
 
 LASTING: Final = frozenset({"take", "takes", "took", "taken", "last", "lasts", "lasted"})
 """Verbs that ask how long, and never how far."""
@@ -26,8 +26,7 @@ def takes_time(sketch: Sketch, place: int) -> bool:
 
 def is_lasting(sketch: Sketch, column: ColumnRef) -> bool:
     """Whether a figure says how long something took, and not how far it is or how thick."""
-    words = sketch.words_of(column)
-    return not words.isdisjoint({"duration", "time", "second", "minute", "hour", "day", "night", "week", "month"})
+    return not sketch.words_of(column).isdisjoint(LASTING_WORDS)
 
 
 def are_several(sketch: Sketch, place: int, following: int | None) -> bool:
@@ -56,15 +55,18 @@ def ranks(sketch: Sketch, column: ColumnRef) -> bool:
 
 
 def is_of_time(sketch: Sketch, place: int) -> bool:
-    """Whether a superlative speaks of when: the latest, the newest."""
-    return sketch.op(place) in ADJECTIVES and any("date" in concept.of for concept in concepts_of(sketch, place))
+    """Whether a superlative speaks of when: the latest, the newest, the first."""
+    speaks = sketch.op(place) in ADJECTIVES or sketch.nodes[place].text.lower().endswith("first")
+    return speaks and any("date" in concept.of for concept in concepts_of(sketch, place))
 
 
 def newest(sketch: Sketch, table: int, found: tuple[ColumnRef, bool] | None) -> tuple[ColumnRef, bool] | None:
     """The newest guests are those who came last, and not the youngest."""
-    if found is not None and not sketch.is_birthday(found[0]):
-        return found
     columns = [column for column in sketch.time_columns(table) if not sketch.is_birthday(column)]
+    # "The first episode of a show" is not of the show that came first.
+    is_own = found is not None and (found[0].table == table or not columns)
+    if found is not None and is_own and not sketch.is_birthday(found[0]):
+        return found
     return (columns[0], False) if columns else found
 
 
@@ -86,6 +88,13 @@ def says_when(sketch: Sketch, place: int, column: ColumnRef) -> bool:
     words = sketch.words_of(column)
     meant = {word for concept in concepts_of(sketch, place) for word in concept.of}
     return sketch.kind(column) in TEMPORAL or not words.isdisjoint(meant | {"month", "年份", "时间", "日期"})
+
+
+def is_other_kind(sketch: Sketch, place: int, column: ColumnRef) -> bool:
+    """ "The latest review" is no rating, "the oldest booking" no time of booking, and no day is high."""
+    is_high = sketch.nodes[place].text.lower().endswith(HEIGHTS)
+    is_other = is_of_time(sketch, place) and not says_when(sketch, place, column)
+    return is_other or (is_high and sketch.kind(column) in TEMPORAL)
 
 
 def ends_question(sketch: Sketch, place: int) -> bool:
@@ -118,12 +127,20 @@ _HOW_MUCH = frozenset({"是多少", "多少"})
 def is_reversed(sketch: Sketch, place: int, column: ColumnRef) -> bool:
     """Whether more of an adjective means less of the column: the oldest by founding year is the earliest."""
     words = sketch.words_of(column)
+    if sketch.nodes[place].text.lower().split()[-1] in _AS_JUDGED and is_lasting(sketch, column):
+        # The best finish time is the shortest.
+        return True
     for concept in concepts_of(sketch, place):
         if any(words & sketch.index.similar(item).keys() for item in concept.of):
             return False
         if any(words & sketch.index.similar(item).keys() for item in concept.against):
             return True
+        if "duration" in concept.against and is_lasting(sketch, column):
+            return True
     return False
+
+
+_AS_JUDGED: Final = frozenset({"best", "worst"})
 
 
 def concepts_of(sketch: Sketch, place: int) -> tuple[Concept, ...]:
@@ -177,7 +194,8 @@ _OF_FIGURES = frozenset({Op.MAXIMUM, Op.MINIMUM, Op.HIGHEST, Op.LOWEST})
 
 def is_first(sketch: Sketch, place: int, column: ColumnRef) -> bool:
     """Whether the first by a day is meant: "the first complaint" is the earliest one."""
-    return sketch.nodes[place].text.lower().endswith("first") and sketch.kind(column) in TEMPORAL
+    is_time = sketch.kind(column) in TEMPORAL or column in sketch.time_columns(column.table)
+    return sketch.op(place) is Op.HIGHEST and sketch.nodes[place].text.lower().endswith("first") and is_time
 
 
 def is_said_again(sketch: Sketch, place: int) -> bool:

@@ -122,8 +122,9 @@ def read_targets(sketch: Sketch) -> None:
 
 
 def _is_of_row(sketch: Sketch, place: int) -> bool:
-    """ "The model with the highest consumption": the model, where that can be ranked, and no figure of each."""
-    return sketch.op(place) in _RANKING and sketch.op(sketch.before(place)) is Op.RELATIVE
+    """ "The model with the highest consumption", "the first lesson": a row, where that can be ranked, and no figure of each."""
+    is_first = sketch.nodes[place].text.lower().endswith("first") and not sketch.chinese
+    return sketch.op(place) in _RANKING and (is_first or sketch.op(sketch.before(place)) is Op.RELATIVE)
 
 
 def _details(sketch: Sketch) -> None:
@@ -211,7 +212,7 @@ def _asked_when(sketch: Sketch) -> None:
             sketch.take(place)
 
 
-_ASKS_YEAR: Final = frozenset({"when was", "when were", "year", "years"})
+_ASKS_YEAR: Final = frozenset({"when was", "when were", "when did", "year", "years"})
 
 
 def _asked_by_meaning(sketch: Sketch, place: int) -> None:

@@ -18,6 +18,7 @@ from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.labels import key_columns, labels, whole_name
 from querybus_translator.schema.other_names import agents_of, doers_of
 from querybus_translator.schema.roles import brings_two_together
+from querybus_translator.writing.form import ColumnRef
 
 _NAME_OF: Final = re.compile(
     r"\b(?<!first )(?<!last )(?:full )?names?(?P<beside>(?:, (?:the )?[a-z]+(?: [a-z]+)?)*,? and (?:the )?(?!(?:first|last|middle) )[a-z]+(?: (?!of )[a-z]+)?)? of (?P<of>(?:the |all |any |every |each |our |those |[a-z]+est |most [a-z]+ )*(?P<rows>[a-z]+))\b",
@@ -88,6 +89,12 @@ _WHO_OWNS: Final = re.compile(
 )
 
 
+def _half_name(index: CatalogIndex, half: ColumnRef) -> str:
+    """Return what half of a name is called: the first name, however it is cut short in the catalog."""
+    plain = ({("first", "name"), ("last", "name")}).intersection(index.entry_of_column(half.table, half.column).names)
+    return " ".join(plain.pop()) if plain else spoken_name(index.column(half.table, half.column).name)
+
+
 def who_owns(question: str, index: CatalogIndex) -> str:
     """ "Who owns the shops that ..." asks for their owners, where a column and no table is called so."""
     columns = [index.entries[item] for item in index.own.get("owner", ())]
@@ -116,7 +123,7 @@ def whole_names(question: str, index: CatalogIndex) -> str:
             )
         ):
             return said[0]
-        called = " and ".join(spoken_name(index.column(half.table, half.column).name) for half in halves)
+        called = " and ".join(_half_name(index, half) for half in halves)
         if not said.groupdict().get("of"):
             return f"{called} of {said['whose']}"
         # "The names and wages of the rangers".

@@ -107,6 +107,10 @@ _WAYS: Final = frozenset(
     }
 )
 """Words that sort by themselves: "from highest to lowest"."""
+_RANK: Final = re.compile(
+    r"^(?:please )?rank (?P<rows>(?!of\b|is\b)[^.?!,]+?) by (?P<key>[^.?!]+)(?P<end>[.?!]?)$", re.IGNORECASE
+)
+_WAY_SAID: Final = re.compile(r"\b(?:order|first|from|ascending|descending)\b", re.IGNORECASE)
 _NOT_HAVE: Final = re.compile(r"\b(?:do|does|did)(?: not|n't|n’t) have (?:an?|any) ", re.IGNORECASE)
 _EITHER: Final = re.compile(r"\beither (?P<one>\d[\d.,]*) or (?P<other>\d)", re.IGNORECASE)
 _OF_AGE: Final = re.compile(r"\b(?P<number>\d{1,3}) years of age\b", re.IGNORECASE)
@@ -226,6 +230,12 @@ def _figures_listed(said: re.Match[str]) -> str:
     return f"{said['ask']} {figures}"
 
 
+def _ranked(said: re.Match[str]) -> str:
+    """ "Rank the parks by area": sorted, and the greatest first where nothing else is said."""
+    way = "" if _WAY_SAID.search(said["key"]) else " in descending order"
+    return f"Sort {said['rows']} by {said['key'].rstrip()}{way}{said['end']}"
+
+
 def _of_each(said: re.Match[str]) -> str:
     """ "The number of films directed by each director": for each of them."""
     agent = base_form(said["agent"].lower())
@@ -245,6 +255,7 @@ def _so_often(said: re.Match[str]) -> str:
 
 
 _PLAIN: Final = (
+    (_RANK, _ranked),
     (_HAVE_IN_THEIR, r"whose \g<where> contains \g<what>"),
     (_PLACE_OUTSIDE, r"are not in \g<place>"),
     (_THE_RESULT, r"\g<verb>"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from querybus.core.catalog import Column, ColumnKind
+from querybus.core.catalog import Column, ColumnKind, Table
 from querybus_translator.language.lexicon import lexicon
 from querybus_translator.language.names import is_han
 from querybus_translator.schema.index import CatalogIndex
@@ -34,7 +34,7 @@ def labels(index: CatalogIndex, table: int, *, chinese: bool = False) -> tuple[C
         if chinese and column.display_names.get("zh"):
             names = tuple(name for name in names if is_han("".join(name))) or names
         rests = [_rest(name, table_words) for name in names if _is_label(name[-1])]
-        if rests and column.name not in foreign:
+        if rests and column.name not in foreign and not (min(rests) and _is_of_others(index, own, table, number)):
             is_title = all(name[-1] == "title" for name in names)
             pairs.append((min(rests), is_title, ColumnRef(table, number)))
     if pairs:
@@ -57,6 +57,13 @@ def labels(index: CatalogIndex, table: int, *, chinese: bool = False) -> tuple[C
         or _first_text(index, table)
         or key_columns(index, table)
     )
+
+
+def _is_of_others(index: CatalogIndex, own: Table, table: int, number: int) -> bool:
+    """An inspection's `inspector_name`: a name that most rows share with another names somebody else."""
+    distinct, rows = own.columns[number].distinct_count, own.row_estimate
+    repeats = distinct is not None and rows is not None and 0 < 2 * distinct <= rows
+    return repeats and not whole_name(index, ColumnRef(table, number))
 
 
 _MARKS: Final = frozenset(

@@ -9,7 +9,7 @@ from querybus_translator.language.lexicon import POSSESSIVES, Op
 from querybus_translator.readers.figures.amounts import rating_of_rows
 from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.schema.phrases import NodeKind
-from querybus_translator.writing.form import Measure
+from querybus_translator.writing.form import ColumnRef, Measure
 from querybus_translator.writing.sketch import Sketch
 
 _HAVING = frozenset({"do we have", "do you have", "do they have", "do we sell", "do we offer"})
@@ -127,12 +127,14 @@ def _tables_beside(sketch: Sketch) -> None:
         named = set(labels(sketch.index, table, chinese=sketch.chinese))
         beside = sketch.column(sketch.after(joint)) if words else None
         # "Films and their directors", "venues and capacities": whose they are is listed as well.
-        is_own = beside is not None and beside.table == table and beside not in named and not sketch.chinese
-        is_own = is_own and sketch.column(sketch.before(place)) is None
+        is_own = beside is not None and beside not in named and not sketch.chinese
+        is_own = (
+            is_own and _is_whose(sketch, beside, table, opens=opens) and sketch.column(sketch.before(place)) is None
+        )
         is_joined = sketch.op(sketch.before(place)) in ({Op.AND, Op.TO} if sketch.chinese else {Op.AND})
         if not is_joined and not opens and not is_own:
             continue
-        if beside is not None and beside.table != table and beside.table == sketch.targets[0][1].home:
+        if beside is not None and beside.table != table and beside.table == sketch.targets[0][1].home and not is_own:
             # "The recipes of Thai cuisine with their calories": the calories are the recipes'.
             continue
         # "Every city with its population" shows the city as well; "authors and their colleges" has named the authors.
@@ -147,6 +149,13 @@ def _tables_beside(sketch: Sketch) -> None:
         rating = rating_of_rows(sketch, place)
         shown = labels(sketch.index, table, chinese=sketch.chinese) if rating is None else (rating,)
         sketch.targets += [(place, Measure(column)) for column in shown]
+
+
+def _is_whose(sketch: Sketch, beside: ColumnRef | None, whose: int, *, opens: bool) -> bool:
+    """Whether a column is of rows, or "their" column in what refers to them: "hosts and their roles", where who hosts what says the role."""
+    rows = whose if beside is None else beside.table
+    refers = any(edge.source == rows and edge.target == whose for edge in sketch.index.graph.edges_of(whose))
+    return rows == whose or (opens and refers)
 
 
 def _head_beside(sketch: Sketch) -> None:
@@ -201,10 +210,29 @@ def _listed_tables(sketch: Sketch) -> None:
             continue
         if not (sketch.asked[place] and sketch.is_free(place) and sketch.is_free(other)):
             continue
-        for where in (place, other):
-            table = sketch.table(where)
-            if table is not None and where is not None:
-                sketch.targets += [
-                    (where, Measure(label)) for label in labels(sketch.index, table, chinese=sketch.chinese)
-                ]
+        _show(sketch, place, other)
         return
+    _theirs_behind(sketch)
+
+
+def _theirs_behind(sketch: Sketch) -> None:
+    """ "Teachers hired after 2010 and their departments": they and what they have, whatever is said of them between."""
+    head = next((place for place in range(len(sketch.nodes)) if sketch.pick(place) is not None), None)
+    if sketch.chinese or sketch.table(head) is None or not sketch.is_free(head):
+        return
+    for joint, node in enumerate(sketch.nodes):
+        other = sketch.after(joint)
+        is_theirs = node.op is Op.AND and bool(POSSESSIVES & set(node.text.lower().split()))
+        if not is_theirs or sketch.table(other) in (None, sketch.table(head)) or not sketch.is_free(other):
+            continue
+        if sketch.after(other) is None:
+            _show(sketch, head, other)
+            return
+
+
+def _show(sketch: Sketch, *places: int | None) -> None:
+    """Show what the rows of tables are known by."""
+    for place in places:
+        table = sketch.table(place)
+        if place is not None and table is not None:
+            sketch.targets += [(place, Measure(label)) for label in labels(sketch.index, table, chinese=sketch.chinese)]

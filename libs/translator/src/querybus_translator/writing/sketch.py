@@ -334,6 +334,10 @@ class Sketch:
                         is_day = is_day or (
                             word == "year" and column.name.lower().endswith("year") and not (is_time or reversed_order)
                         )
+                        # Who is fast takes little time, and was born in no year.
+                        is_day = is_day or (
+                            word in _SPANS and reversed_order and LASTING_WORDS.isdisjoint(self.words_of(ref))
+                        )
                         if self.is_key(ref) or is_count or is_money or is_day:
                             continue
                         score = share - 0.03 * rank - (0.3 if column.kind is ColumnKind.TEXT else 0.0)
@@ -397,6 +401,10 @@ class Sketch:
         """Return the words of all names of a column."""
         return {word for name in self.index.entry_of_column(column.table, column.column).names for word in name}
 
+
+_SPANS = frozenset({"time", "duration"})
+LASTING_WORDS = frozenset({"duration", "time", "second", "minute", "hour", "day", "night", "week", "month"})
+"""Words of columns that say how long something took."""
 
 _BIRTH = frozenset({"birth", "birthday", "born", "出生日期", "生日", "出生"})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from querybus.core.catalog import ColumnKind
 from querybus.text.readable_name import spoken_name
@@ -218,7 +219,11 @@ def is_faint_year(sketch: Sketch, place: int, column: ColumnRef) -> bool:
     """Whether a word merely resembles a year: how long something takes is no average of years of birth."""
     pick = sketch.pick(place)
     heads = {name[-1] for name in sketch.index.entry_of_column(column.table, column.column).names}
-    return pick is not None and pick.score < 0.8 and "year" in heads
+    asks_year = any(node.text.lower() in _ASKING_YEAR for node in sketch.nodes[:place])
+    return pick is not None and pick.score < 0.8 and "year" in heads and not asks_year
+
+
+_ASKING_YEAR: Final = frozenset({"year", "when"})
 
 
 def is_head(sketch: Sketch, place: int, column: ColumnRef) -> bool:

@@ -134,7 +134,9 @@ def _states_flag(sketch: Sketch, place: int, column: ColumnRef) -> bool:
         return False
     # "Which guests are VIP?"
     is_of_rows = any(sketch.table(other) == column.table for other in range(place)) and place == len(_said(sketch)) - 1
-    return is_of_rows or any(item.table == column.table for item in counts)
+    # "Which runners were disqualified?", where results say so of each.
+    is_of_those = any(_is_of_many(sketch, other, column) for other in range(before)) and before == place - 1
+    return is_of_rows or is_of_those or any(item.table == column.table for item in counts)
 
 
 def _said(sketch: Sketch) -> list[Node]:
