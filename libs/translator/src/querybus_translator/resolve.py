@@ -11,15 +11,15 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from querybus.core.catalog import ColumnKind
-from querybus_translator.language.lexicon import POSSESSIVES, Op, lexicon
+from querybus_translator.language.lexicon import POSSESSIVES, Op
 from querybus_translator.language.names import is_han
-from querybus_translator.language.stems import base_form, stem
+from querybus_translator.language.stems import stem
 from querybus_translator.language.time.words import step_at
 from querybus_translator.schema.comparison import Candidate
 from querybus_translator.schema.index import CatalogIndex
-from querybus_translator.schema.labels import labels
 from querybus_translator.schema.other_names import doers_of
 from querybus_translator.schema.phrases import Node, NodeKind
+from querybus_translator.whose import MENTION_MIN, beside, called_by_name, of_siblings, of_whom
 
 BEAM_WIDTH: Final = 24
 ASSIGNMENTS_MAX: Final = 4
@@ -39,7 +39,6 @@ _DEED_BONUS: Final = 0.06
 _AGENT_BONUS: Final = 0.2
 _TWICE_COST: Final = 0.4
 _NAMED_MIN: Final = 0.9
-_MENTION_MIN: Final = 0.8
 _UNLINKED_SCORE: Final = 0.5
 
 
@@ -68,15 +67,15 @@ def resolve(nodes: Sequence[Node], index: CatalogIndex, near: frozenset[int] = f
         candidate.table: candidate.score
         for place in places
         for candidate in nodes[place].candidates
-        if (candidate.column is None or candidate.with_table) and candidate.score >= _MENTION_MIN
+        if (candidate.column is None or candidate.with_table) and candidate.score >= MENTION_MIN
     }
     mentioned |= dict.fromkeys(near, 1.0)
     bonuses = {place: _bonuses(nodes, place, index) for place in places}
     siblings = {place: _siblings(nodes, place) for place in places}
     said = {place for place in places if _is_said_of_rows(nodes, place)}
     done = {place for place in places if place not in said and _is_done_then(nodes, place, index)}
-    of_whom = {place: _of_whom(nodes, place) or _of_siblings(nodes, place) for place in places}
-    called = {place: _called(nodes, place, index) for place in places}
+    owners = {place: of_whom(nodes, place) or of_siblings(nodes, place) for place in places}
+    called = {place: called_by_name(nodes, place, index) for place in places}
     order = sorted(places, key=lambda place: (_ambiguity(nodes[place]), place))
     beam = [_State(0.0, near, ())]
     for place in order:
@@ -89,7 +88,7 @@ def resolve(nodes: Sequence[Node], index: CatalogIndex, near: frozenset[int] = f
                     continue
                 if called[place] and candidate.value and (candidate.table, candidate.column) not in called[place]:
                     continue
-                if of_whom[place] and candidate.column is not None and candidate.table not in of_whom[place]:
+                if owners[place] and candidate.column is not None and candidate.table not in owners[place]:
                     continue
                 score = candidate.score + bonuses[place][rank] - _distance_cost(state.tables, candidate.table, index)
                 if candidate.table not in mentioned:
@@ -120,7 +119,7 @@ def _is_said_of_rows(nodes: Sequence[Node], place: int) -> bool:
     following = nodes[place + 1] if place + 1 < len(nodes) else None
     if following is None or any(node.kind in {NodeKind.PERIOD, NodeKind.RECURRING} for node in nodes):
         return False
-    tables = {link.table for link in following.candidates if link.column is None and link.score >= _MENTION_MIN}
+    tables = {link.table for link in following.candidates if link.column is None and link.score >= MENTION_MIN}
     text = nodes[place].text.lower()
     return any(
         link.value is not None and link.value.lower() == text and link.table in tables
@@ -130,7 +129,7 @@ def _is_said_of_rows(nodes: Sequence[Node], place: int) -> bool:
 
 def _is_done_then(nodes: Sequence[Node], place: int, index: CatalogIndex) -> bool:
     """ "Tickets closed by month", "shipped in May": the day on which they were, and not the state that is stored just so."""
-    behind = _beside(nodes, place, 1)
+    behind = beside(nodes, place, 1)
     following = nodes[place + 1] if behind is not None else None
     if behind is None or following is None:
         return False
@@ -147,7 +146,7 @@ def _is_done_then(nodes: Sequence[Node], place: int, index: CatalogIndex) -> boo
 
 
 def _is_behind_rows(nodes: Sequence[Node], place: int) -> bool:
-    other = _beside(nodes, place, -1)
+    other = beside(nodes, place, -1)
     return other is not None and any(link.column is None for link in nodes[other].candidates[:1])
 
 
@@ -199,7 +198,7 @@ _OF_SOMEBODY: Final = frozenset({"'s", "’s", "'"})
 
 
 def _owner(nodes: Sequence[Node], place: int, step: int) -> int | None:
-    other = _beside(nodes, place, step)
+    other = beside(nodes, place, step)
     joined = other is not None and (step < 0 or other > place + 1)
     return other if joined else None
 
@@ -256,12 +255,12 @@ def _bonuses(nodes: Sequence[Node], place: int, index: CatalogIndex) -> list[flo
         if neighbour is None:
             continue
         for link in nodes[neighbour].candidates:
-            if link.column is None and link.score >= _MENTION_MIN:
+            if link.column is None and link.score >= MENTION_MIN:
                 near[link.table] = max(near.get(link.table, 0.0), bonus * link.score)
     for table in _spoken_of(nodes, place):
         near[table] = max(near.get(table, 0.0), _OF_BONUS)
     literals = _literals_near(nodes, place)
-    before = _beside(nodes, place, -1)
+    before = beside(nodes, place, -1)
     # "How many tests": of one table whose columns are called so as well, the rows.
     counted = before is not None and nodes[before].op is Op.COUNT
     is_alone = len({link.table for link in nodes[place].candidates}) == 1
@@ -271,7 +270,7 @@ def _bonuses(nodes: Sequence[Node], place: int, index: CatalogIndex) -> list[flo
         bonus = near.get(candidate.table, 0.0) if candidate.column is not None else 0.0
         if candidate.column is None:
             bonus += _TABLE_BONUS + (
-                _COUNTED_BONUS if counted and (is_alone or candidate.score >= _MENTION_MIN) else 0.0
+                _COUNTED_BONUS if counted and (is_alone or candidate.score >= MENTION_MIN) else 0.0
             )
         if candidate.value is not None:
             bonus += _AGENT_BONUS if not agents.isdisjoint(index.table_words[index.real(candidate.table)]) else 0.0
@@ -301,89 +300,6 @@ def _bonuses(nodes: Sequence[Node], place: int, index: CatalogIndex) -> list[flo
     return numbers
 
 
-def _of_whom(nodes: Sequence[Node], place: int) -> frozenset[int]:
-    """ "Students that have an age over 20", "a cat that is of age 3", "the name and theme of each concert": the tables of
-    which a column is said, where one of them has it; none where it need not be theirs.
-    """
-    joint = _beside(nodes, place, -1)
-    owner = _beside(nodes, joint, -1) if joint is not None and nodes[joint].op is Op.RELATIVE else None
-    owner = _of_listed(nodes, place) if owner is None else owner
-    link = nodes[owner].candidates[0] if owner is not None and nodes[owner].candidates else None
-    if link is None or link.score < _MENTION_MIN or (link.column is not None and link.value is None):
-        return frozenset()
-    best = nodes[place].candidates[0].score
-    own = any(
-        item.table == link.table and item.column is not None and item.value is None and item.score > best - _ALIKE
-        for item in nodes[place].candidates
-    )
-    return frozenset({link.table}) if own else frozenset()
-
-
-def _of_listed(nodes: Sequence[Node], place: int) -> int | None:
-    """ "The name and theme of each concert": the rows behind a list of columns, where nothing else stands between."""
-    begun, end = _list_around(nodes, place)
-    if end >= len(nodes) or nodes[end].text.lower() not in {"of", "for"}:
-        return None
-    rows = _beside(nodes, end, 1)
-    if rows is None or not nodes[rows].candidates or nodes[rows].is_value:
-        return None
-    # "The visit date and details of the visitor": what is not theirs stands in the list; "of customers and staff": of both.
-    table, joint = nodes[rows].candidates[0].table, _beside(nodes, rows, 1)
-    listed = [node.candidates for node in nodes[begun:end] if node.candidates]
-    is_theirs = all(any(link.table == table and link.column is not None for link in links) for links in listed)
-    return rows if is_theirs and (joint is None or nodes[joint].op is not Op.AND) else None
-
-
-def _of_siblings(nodes: Sequence[Node], place: int) -> frozenset[int]:
-    """ "List the full name and the id": the id is of what has the full name, where one table alone has such a name."""
-    words = lexicon()
-    if base_form(nodes[place].text.lower()) not in words.key_words | words.label_words:
-        return frozenset()
-    begun, end = _list_around(nodes, place)
-    if place + 1 < len(nodes) and nodes[place + 1].text.lower() in {"of", "for"}:
-        return frozenset()
-    siblings = [node.candidates for at, node in enumerate(nodes[begun:end], begun) if node.candidates and at != place]
-    tables = [{link.table for link in links if link.score > links[0].score - _ALIKE} for links in siblings]
-    common = frozenset(tables[0]).intersection(*tables[1:]) if tables else frozenset[int]()
-    best = nodes[place].candidates[0].score
-    has_own = any(
-        link.table in common and link.column is not None and link.value is None and link.score > best - _ALIKE
-        for link in nodes[place].candidates
-    )
-    return common if len(common) == 1 and has_own else frozenset()
-
-
-def _called(nodes: Sequence[Node], place: int, index: CatalogIndex) -> frozenset[tuple[int, int | None]]:
-    """ "The course 'Spanish'", "the product named 'flax'": by its name, though its description is the same; empty where that is open."""
-    node = nodes[place]
-    before = _beside(nodes, place, -1)
-    is_of_column = before is not None and any(link.column is not None for link in nodes[before].candidates[:1])
-    if not node.candidates or node.candidates[0].value is None or is_of_column:
-        return frozenset()
-    texts = {(link.table, link.column) for link in node.candidates if link.value is not None}
-    names = {(name.table, name.column) for table, _ in texts for name in labels(index, table)} & texts
-    tables = {table for table, _ in texts}
-    return frozenset(names) if len(tables) == 1 and names else frozenset()
-
-
-def _list_around(nodes: Sequence[Node], place: int) -> tuple[int, int]:
-    """Return where the list of columns that a node is in begins and ends."""
-    begun, end = place, place + 1
-    while begun > 0 and _is_listed(nodes[begun - 1]):
-        begun -= 1
-    while end < len(nodes) and _is_listed(nodes[end]):
-        end += 1
-    return begun, end
-
-
-def _is_listed(node: Node) -> bool:
-    is_column = bool(node.candidates) and node.candidates[0].column is not None and not node.is_value
-    return is_column or node.op is Op.AND or node.text in {",", "the", "The"}
-
-
-_ALIKE: Final = 0.05
-
-
 def _agents_before(nodes: Sequence[Node], place: int) -> frozenset[str]:
     """ "Programs directed by Dracula", who directs, though a program is called so as well."""
     before = nodes[place - 1] if place > 1 else None
@@ -410,7 +326,7 @@ def _spoken_of(nodes: Sequence[Node], place: int) -> tuple[int, ...]:
         link.table
         for node in nodes[: begun - 1]
         for link in node.candidates[:1]
-        if link.column is None and link.score >= _MENTION_MIN
+        if link.column is None and link.score >= MENTION_MIN
     )
     first = next(named, None)
     return () if first is None else (first,)
@@ -448,7 +364,7 @@ def _kind_bonus(kind: ColumnKind, literals: frozenset[Op]) -> float:
 def _literals_near(nodes: Sequence[Node], place: int) -> frozenset[Op]:
     ops: set[Op] = set()
     for step in (-1, 1):
-        other = _beside(nodes, place, step)
+        other = beside(nodes, place, step)
         if other is not None and nodes[other].op is not None:
             op = nodes[other].op
             if op in {Op.SUM, Op.AVERAGE} and step == 1 and not is_han(nodes[place].text):
@@ -456,13 +372,6 @@ def _literals_near(nodes: Sequence[Node], place: int) -> frozenset[Op]:
             if op is not None:
                 ops.add(op)
     return frozenset(ops)
-
-
-def _beside(nodes: Sequence[Node], place: int, step: int) -> int | None:
-    other = place + step
-    while 0 <= other < len(nodes) and nodes[other].kind is NodeKind.STOP:
-        other += step
-    return other if 0 <= other < len(nodes) else None
 
 
 def _neighbour(nodes: Sequence[Node], place: int, step: int) -> int | None:

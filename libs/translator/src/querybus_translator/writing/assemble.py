@@ -425,14 +425,24 @@ def _implied_group(
 
 
 def _is_shared(sketch: Sketch, anchor: int, columns: list[ColumnRef]) -> bool:
-    """ "The 3 channels with the highest revenue": nobody speaks of orders, and many of them share a channel."""
+    """ "The 3 channels with the highest revenue": nobody speaks of orders, and many of them share a channel.
+
+    "Which city's clubs have the most runners" speaks of clubs, and asks for a city.
+    """
     if len(columns) != 1 or columns[0] in {*labels(sketch.index, anchor), *key_columns(sketch.index, anchor)}:
         return False
+    if any(
+        node.text in _POSSESSIVE and sketch.column(place - 1) == columns[0] for place, node in enumerate(sketch.nodes)
+    ):
+        return True
     picks = sketch.assignment.picks
     return all(
         sketch.table(place) != anchor and not (pick.table == anchor and pick.with_table)
         for place, pick in picks.items()
     )
+
+
+_POSSESSIVE: Final = frozenset({"'s", "’s"})
 
 
 def _combined(sketch: Sketch, form: Form) -> Form:

@@ -244,7 +244,8 @@ def _summed(sketch: Sketch, anchor: int, by: Measure | None, ranking: Ranking) -
     is_said_of_one = (
         sketch.op(ranking.place) in _ADJECTIVES and sketch.nodes[ranking.place].text.split()[-1] not in SIZES
     )
-    if is_said_of_one and sketch.table(behind) == by.column.table and not _is_plural(sketch.nodes[behind or 0].text):
+    is_said_of_one = is_said_of_one and sketch.table(behind) == by.column.table
+    if (is_said_of_one and not _is_plural(sketch.nodes[behind or 0].text)) or _is_in_one(sketch, by.column.table):
         # "The vessel with the longest voyage": one voyage, and not all of them together.
         return Measure(by.column, extreme) if ranking.count > 1 else by
     is_summed = not words.isdisjoint(lexicon().additive)
@@ -259,6 +260,18 @@ def _summed(sketch: Sketch, anchor: int, by: Measure | None, ranking: Ranking) -
     return by
 
 
+def _is_in_one(sketch: Sketch, table: int) -> bool:
+    """Whether a figure is said to be of one row: "the most cargo on a single voyage"."""
+    return not sketch.chinese and any(
+        sketch.table(place) == table
+        and sketch.nodes[place - 1].text.lower() in _ONE
+        and sketch.nodes[place - 2].text.lower() in _WITHIN
+        for place in range(2, len(sketch.nodes))
+    )
+
+
+_ONE: Final = frozenset({"a", "an", "one"})
+_WITHIN: Final = frozenset({"in", "on", "at", "during", "within"})
 _ADJECTIVES: Final = frozenset({Op.ADJECTIVE_MOST, Op.ADJECTIVE_LEAST})
 
 

@@ -1,0 +1,111 @@
+"""Of whom a column is said: of the rows that have it, of what a list of columns stands before, of what has the others in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from querybus_translator.language.lexicon import POSSESSIVES, Op, lexicon
+from querybus_translator.language.stems import base_form
+from querybus_translator.schema.index import CatalogIndex
+from querybus_translator.schema.labels import labels
+from querybus_translator.schema.phrases import Node, NodeKind
+
+MENTION_MIN: Final = 0.8
+
+
+def beside(nodes: Sequence[Node], place: int, step: int) -> int | None:
+    other = place + step
+    while 0 <= other < len(nodes) and nodes[other].kind is NodeKind.STOP:
+        other += step
+    return other if 0 <= other < len(nodes) else None
+
+
+def of_whom(nodes: Sequence[Node], place: int) -> frozenset[int]:
+    """ "Students that have an age over 20", "a cat that is of age 3", "the name and theme of each concert": the tables of
+    which a column is said, where one of them has it; none where it need not be theirs.
+    """
+    joint = beside(nodes, place, -1)
+    owner = beside(nodes, joint, -1) if joint is not None and nodes[joint].op is Op.RELATIVE else None
+    owner = _of_listed(nodes, place) if owner is None else owner
+    link = nodes[owner].candidates[0] if owner is not None and nodes[owner].candidates else None
+    if link is None or link.score < MENTION_MIN or (link.column is not None and link.value is None):
+        return frozenset()
+    best = nodes[place].candidates[0].score
+    own = any(
+        item.table == link.table and item.column is not None and item.value is None and item.score > best - _ALIKE
+        for item in nodes[place].candidates
+    )
+    return frozenset({link.table}) if own else frozenset()
+
+
+def _of_listed(nodes: Sequence[Node], place: int) -> int | None:
+    """ "The name and theme of each concert": the rows behind a list of columns, where nothing else stands between."""
+    begun, end = _list_around(nodes, place)
+    if end >= len(nodes) or nodes[end].text.lower() not in {"of", "for"}:
+        return None
+    rows = beside(nodes, end, 1)
+    is_one = rows is not None and nodes[rows].op in _SINGLING
+    rows = beside(nodes, rows, 1) if is_one else rows
+    if rows is None or not nodes[rows].candidates or nodes[rows].is_value:
+        return None
+    # "The visit date and details of the visitor": what is not theirs stands in the list; "of customers and staff": of both.
+    table, joint = nodes[rows].candidates[0].table, beside(nodes, rows, 1)
+    listed = [node.candidates for node in nodes[begun:end] if node.candidates]
+    is_theirs = all(any(link.table == table and link.column is not None for link in links) for links in listed)
+    # "The vessel names and the names of their captains": the latter alone.
+    is_theirs = is_theirs or (end == place + 1 and nodes[end + 1].text.lower() in POSSESSIVES)
+    return rows if is_theirs and (is_one or joint is None or nodes[joint].op is not Op.AND) else None
+
+
+_SINGLING: Final = frozenset({Op.ADJECTIVE_MOST, Op.ADJECTIVE_LEAST})
+
+
+def of_siblings(nodes: Sequence[Node], place: int) -> frozenset[int]:
+    """ "List the full name and the id": the id is of what has the full name, where one table alone has such a name."""
+    words = lexicon()
+    if base_form(nodes[place].text.lower()) not in words.key_words | words.label_words:
+        return frozenset()
+    begun, end = _list_around(nodes, place)
+    if place + 1 < len(nodes) and nodes[place + 1].text.lower() in {"of", "for"}:
+        return frozenset()
+    siblings = [node.candidates for at, node in enumerate(nodes[begun:end], begun) if node.candidates and at != place]
+    tables = [{link.table for link in links if link.score > links[0].score - _ALIKE} for links in siblings]
+    common = frozenset(tables[0]).intersection(*tables[1:]) if tables else frozenset[int]()
+    best = nodes[place].candidates[0].score
+    has_own = any(
+        link.table in common and link.column is not None and link.value is None and link.score > best - _ALIKE
+        for link in nodes[place].candidates
+    )
+    return common if len(common) == 1 and has_own else frozenset()
+
+
+def called_by_name(nodes: Sequence[Node], place: int, index: CatalogIndex) -> frozenset[tuple[int, int | None]]:
+    """ "The course 'Spanish'", "the product named 'flax'": by its name, though its description is the same; empty where that is open."""
+    node = nodes[place]
+    before = beside(nodes, place, -1)
+    is_of_column = before is not None and any(link.column is not None for link in nodes[before].candidates[:1])
+    if not node.candidates or node.candidates[0].value is None or is_of_column:
+        return frozenset()
+    texts = {(link.table, link.column) for link in node.candidates if link.value is not None}
+    names = {(name.table, name.column) for table, _ in texts for name in labels(index, table)} & texts
+    tables = {table for table, _ in texts}
+    return frozenset(names) if len(tables) == 1 and names else frozenset()
+
+
+def _list_around(nodes: Sequence[Node], place: int) -> tuple[int, int]:
+    """Return where the list of columns that a node is in begins and ends."""
+    begun, end = place, place + 1
+    while begun > 0 and _is_listed(nodes[begun - 1]):
+        begun -= 1
+    while end < len(nodes) and _is_listed(nodes[end]):
+        end += 1
+    return begun, end
+
+
+def _is_listed(node: Node) -> bool:
+    is_column = bool(node.candidates) and node.candidates[0].column is not None and not node.is_value
+    return is_column or node.op is Op.AND or node.text in {",", "the", "The"}
+
+
+_ALIKE: Final = 0.05
