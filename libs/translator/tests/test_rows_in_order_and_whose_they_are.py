@@ -52,7 +52,19 @@ INSERT INTO host VALUES (1, 'Ada Brand'), (2, 'Luis Vega');
 INSERT INTO fair VALUES (1, 'Spring fair'), (2, 'Book fair');
 INSERT INTO hosting VALUES (1, 1, 'main'), (1, 2, 'aide'), (2, 1, 'aide');
 """
-SCRIPTS = {"parks": PARKS_ROWS, "runs": RUNS_ROWS, "school": SCHOOL_ROWS}
+PUPILS_ROWS = """
+CREATE TABLE list (last_name TEXT, first_name TEXT, class INTEGER);
+INSERT INTO list VALUES ('Lund', 'Mia', 9), ('Beck', 'Noah', 9), ('Roth', 'Ella', 10);
+"""
+CARGO_ROWS = """
+CREATE TABLE captain (captain_id INTEGER PRIMARY KEY, name TEXT, age INTEGER);
+CREATE TABLE vessel (vessel_id INTEGER PRIMARY KEY, name TEXT, captain_id INTEGER REFERENCES captain (captain_id));
+CREATE TABLE voyage (voyage_id INTEGER PRIMARY KEY, vessel_id INTEGER REFERENCES vessel (vessel_id), cargo_tons REAL, departure DATE);
+INSERT INTO captain VALUES (1, 'Otto', 51), (2, 'Lia', 39);
+INSERT INTO vessel VALUES (1, 'Aurora', 1), (2, 'Brisa', 2);
+INSERT INTO voyage VALUES (1, 1, 60, '2024-01-05'), (2, 1, 58, '2024-03-01'), (3, 2, 90, '2024-05-05');
+"""
+SCRIPTS = {"parks": PARKS_ROWS, "runs": RUNS_ROWS, "school": SCHOOL_ROWS, "pupils": PUPILS_ROWS, "cargo": CARGO_ROWS}
 
 
 @pytest.fixture(scope="module")
@@ -157,3 +169,32 @@ def test_what_nothing_ranks_and_nobody_names_is_asked_about(
     name: str, question: str, catalogs: Mapping[str, Catalog]
 ) -> None:
     assert isinstance(translate(question, catalogs[name], today=TODAY), NotRead)
+
+
+@pytest.mark.parametrize(
+    ("name", "question", "rows"),
+    [
+        ("pupils", "How many students are there?", [(3,)]),
+        ("pupils", "What are the first names of the students in class 9?", [("Mia",), ("Noah",)]),
+        ("pupils", "Which class has the most students?", [(9,)]),
+        ("runs", "How many clubs are in this network?", [(2,)]),
+        ("runs", "Which clubs have at least a runner?", [("Harriers",), ("Striders",)]),
+        ("runs", "Which clubs have more than a single runner?", [("Striders",)]),
+        ("runs", "List the race names in ascending manner.", [("River Half",), ("Spring Ten",)]),
+        ("runs", "How many runners does each club have? List the club name and the number.", [(1, "Harriers"), (2, "Striders")]),
+        ("runs", "What are the names of runners who have never been in a race before?", []),
+        ("runs", "In which race did runner 3 take part?", [("Spring Ten",)]),
+        ("parks", "Which parks have a ride that requires a height above 65?", [("Thrill",)]),
+        ("parks", "Which country has the most rides?", [("Spain",)]),
+        ("parks", "Which country's parks have the most rides?", [("Spain",)]),
+        ("parks", "Which park has the most park rides?", [("Thrill",)]),
+        ("cargo", "Show the vessel names and the names of their captains.", [("Aurora", "Otto"), ("Brisa", "Lia")]),
+        ("cargo", "Show the name of the oldest captain and the vessels he commands.", [("Otto", "Aurora")]),
+        ("cargo", "Which vessel carried the most cargo on a single voyage?", [("Brisa",)]),
+        ("cargo", "Which vessel carried the most cargo?", [("Aurora",)]),
+    ],
+)  # fmt: skip
+def test_small_words_and_collections_are_read(
+    name: str, question: str, rows: list[tuple[object, ...]], catalogs: Mapping[str, Catalog]
+) -> None:
+    is_answered(name, question, rows, catalogs)

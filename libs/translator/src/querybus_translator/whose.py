@@ -15,6 +15,7 @@ MENTION_MIN: Final = 0.8
 
 
 def beside(nodes: Sequence[Node], place: int, step: int) -> int | None:
+    """Return the next node beyond stop words in one direction, None at the end."""
     other = place + step
     while 0 <= other < len(nodes) and nodes[other].kind is NodeKind.STOP:
         other += step
@@ -46,7 +47,7 @@ def _of_listed(nodes: Sequence[Node], place: int) -> int | None:
         return None
     rows = beside(nodes, end, 1)
     is_one = rows is not None and nodes[rows].op in _SINGLING
-    rows = beside(nodes, rows, 1) if is_one else rows
+    rows = beside(nodes, rows, 1) if rows is not None and is_one else rows
     if rows is None or not nodes[rows].candidates or nodes[rows].is_value:
         return None
     # "The visit date and details of the visitor": what is not theirs stands in the list; "of customers and staff": of both.

@@ -20,8 +20,10 @@ from querybus_translator.answers.not_meant import NOT_MEANT
 from querybus_translator.answers.whole import Whole
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.names import is_han
+from querybus_translator.schema.labels import holds_years
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import (
+    Aggregate,
     ColumnRef,
     Form,
     Membership,
@@ -263,6 +265,8 @@ def _unread(sketch: Sketch, form: Form) -> _Unread:
                 ColumnRef(link.table, link.column) in used for link in node.candidates if link.column is not None
             )
             result.undefined += not faint and not said
+        elif _says_no_more(sketch, form, place):
+            continue
         elif node.kind is NodeKind.WORD or node.op is Op.TIMES:
             result.words += 1 + is_han(node.text)
             result.names += node.capital
@@ -282,6 +286,24 @@ def _unread(sketch: Sketch, form: Form) -> _Unread:
             continue
         result.texts.append(node.text)
     return result
+
+
+def _says_no_more(sketch: Sketch, form: Form, place: int) -> bool:
+    """Whether a word says again what was read: "list the clubs and the number" of what was counted, "the pet policy" of a column of it."""
+    word = sketch.nodes[place].text.lower()
+    if word in _COUNTED:
+        is_alone = sketch.after(place) is None or sketch.op(sketch.after(place)) is Op.AND
+        return is_alone and any(target.aggregate is Aggregate.COUNT for target in form.targets)
+    before = sketch.column(place - 1) if place else None
+    if before is None or before not in columns_of(form):
+        return False
+    is_year = word in _YEARS and holds_years(sketch.index.column(before.table, before.column))
+    return is_year or word in _OF_A_KIND
+
+
+_COUNTED: Final = frozenset({"number", "numbers", "count", "counts"})
+_YEARS: Final = frozenset({"year", "years"})
+_OF_A_KIND: Final = frozenset({"scheme", "policy", "usage", "amount", "amounts"})
 
 
 def _bounds(word: str) -> bool:

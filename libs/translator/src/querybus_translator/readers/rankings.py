@@ -11,6 +11,7 @@ from querybus_translator.language.lexicon import Op
 from querybus_translator.language.stems import base_form
 from querybus_translator.readers.deeds import rows_of_deed
 from querybus_translator.readers.figures.amounts import amount_of_rows, asks_money, one_amount, rating_of_rows
+from querybus_translator.readers.figures.counts import head_of_compound
 from querybus_translator.readers.figures.payments import amount_of_verb, money_on, only_meant
 from querybus_translator.readers.kinds import rows_of_kind
 from querybus_translator.readers.superlatives import (
@@ -220,6 +221,7 @@ def _most(sketch: Sketch, place: int) -> None:
         previous = sketch.before(place, over=(Op.COUNT,))
         if sketch.pick(previous) is not None and sketch.is_free(previous):
             following = previous
+    following = head_of_compound(sketch, following)
     column, table = sketch.column(following), sketch.table(following)
     does = None if table is None else doer(sketch, place, table)
     if does is not None:
@@ -342,7 +344,7 @@ def _highest(sketch: Sketch, place: int) -> None:
         sketch.rankings.append(Ranking(place, by, descending, count))
         return
     if sketch.op(following) is Op.COUNT:
-        named = sketch.after(following)
+        named = head_of_compound(sketch, sketch.after(following))
         if sketch.table(named) is not None:
             sketch.take(place, following, named)
             sketch.rankings.append(Ranking(place, None, descending, count, counted=sketch.table(named)))

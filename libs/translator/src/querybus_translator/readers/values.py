@@ -8,6 +8,7 @@ from querybus.core.catalog import ColumnKind
 from querybus_translator.language.clauses import (
     JOINING,
     UNITS,
+    add_condition,
     adjective_concepts,
     count_rows,
     label_columns,
@@ -18,7 +19,7 @@ from querybus_translator.language.clauses import (
     take_units,
     time_column,
 )
-from querybus_translator.language.lexicon import Op
+from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.stems import base_form
 from querybus_translator.language.time.periods import whole_year
 from querybus_translator.readers.time.periods import within
@@ -341,6 +342,9 @@ def _is_key_of(sketch: Sketch, place: int, number: float) -> bool:
     word = sketch.nodes[place - 1].text.lower() if place else ""
     behind = sketch.nodes[place + 1] if place + 1 < len(sketch.nodes) else None
     ends = behind is None or behind.kind in (NodeKind.MARK, NodeKind.PERIOD, NodeKind.STOP)
+    # "When was turbine 3 installed", "what did visitor 1 rate".
+    does = any(node.text.lower() in ("did", "does", "do") for node in sketch.nodes[:place])
+    ends = ends or does or (behind is not None and behind.text.lower().endswith("ed"))
     key = () if table is None else key_columns(sketch.index, table)
     if len(key) != 1 or not ends or base_form(word) != word or not isinstance(number, int):
         return False
@@ -384,18 +388,13 @@ def read_bare_number(sketch: Sketch, place: int) -> None:
         is_named = str(number) in sketch.index.column(column.table, column.column).values
         column = column if is_named or sketch.kind(column) is not ColumnKind.TEXT else None
     if column is not None and "the" not in between:
-        operator = Operator.EQUAL
-        negation = negation_before(sketch, place)
-        if negation is not None:
-            sketch.take(negation)
-            operator = Operator.UNEQUAL
         take_units(sketch, place)
         sketch.take(place, left)
         take_joining(sketch, left, place)
         if sketch.kind(column) in TEMPORAL and isinstance(number, int) and looks_like_year(number):
             within(sketch, place, column, whole_year(number))
             return
-        sketch.conditions.append(Placed(place, Comparison(Measure(column), operator, Literal(number))))
+        add_condition(sketch, place, Measure(column), Operator.EQUAL, Literal(number))
         return
     if old_near(sketch, place):
         result = sketch.concept_column(adjective_concepts("older than"), place, ())
@@ -403,16 +402,12 @@ def read_bare_number(sketch: Sketch, place: int) -> None:
             for other in range(max(0, place - 2), min(len(sketch.nodes), place + 3)):
                 if sketch.nodes[other].op is Op.OLD:
                     sketch.take(other)
-            operator = Operator.EQUAL
-            negation = negation_before(sketch, place)
-            if negation is not None:
-                sketch.take(negation)
-                operator = Operator.UNEQUAL
             sketch.take(place)
-            sketch.conditions.append(Placed(place, Comparison(Measure(result[0]), operator, Literal(number))))
+            add_condition(sketch, place, Measure(result[0]), Operator.EQUAL, Literal(number))
             return
     table = sketch.table(right) if sketch.is_free(right) else None
-    if table is not None and not sketch.asked[place]:
+    # "The second author" is no number of authors.
+    if table is not None and not sketch.asked[place] and sketch.nodes[place].text.lower() not in lexicon().ordinals:
         sketch.take(place, right)
         count_rows(sketch, place, table, Operator.EQUAL, number)
         return

@@ -285,6 +285,15 @@ def people(question: str, index: CatalogIndex) -> str:
     return question if is_known else _CUSTOMERS.sub(lambda found: _called(found[0], called, index), question)
 
 
+_EVERYBODY: Final = re.compile(r"\b(?:everybody|everyone)\b", re.IGNORECASE)
+
+
+def everybody(question: str, index: CatalogIndex) -> str:
+    """ "The names of everybody" are those of all persons, where they are of one table."""
+    tables = index.called_by("person") if index.people_table is None else [index.people_table]
+    return _EVERYBODY.sub(f"all {spoken_name(index.table(tables[0]).name)}", question) if len(tables) == 1 else question
+
+
 def _called(word: str, called: str, index: CatalogIndex) -> str:
     return word if index.similar(base_form(word.lower())) else called
 

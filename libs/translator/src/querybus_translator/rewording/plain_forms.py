@@ -49,6 +49,20 @@ _BY_EACH: Final = re.compile(
     r"\b(?P<done>[a-z]+) by (?:each|every)(?: one)?(?: of the(?: listed| different)?)? (?P<agent>[a-z]+)\b",
     re.IGNORECASE,
 )
+_AT_LEAST_A: Final = re.compile(
+    r"\b(?P<bound>at least|more than) an? (?:single )?(?=[a-z])(?!few\b|lot\b|dozen\b|hundred\b|half\b|quarter\b|third\b|year\b|month\b|week\b|day\b|thousand\b|million\b)",
+    re.IGNORECASE,
+)
+_BY_THE_WAY: Final = re.compile(r" (?:so far|on file|anywhere|in any way)(?= *[?.]?$)", re.IGNORECASE)
+_NEVER_BEFORE: Final = re.compile(r"(?P<never>\b(?:never|not|ever)\b.*[a-z]) before(?= *[?.]?$)", re.IGNORECASE)
+_MANNER: Final = re.compile(
+    r"\bin (?:an? |the )?(?P<way>ascending|descending|alphabetical|increasing|decreasing) (?:manner|way|fashion|sequence)\b",
+    re.IGNORECASE,
+)
+_YEAR_MADE: Final = re.compile(
+    r"^(?:in (?:which|what) year|what is the year (?:in which|when)) (?:were )?most (?:of )?(?:the )?(?P<rows>[a-z]+)(?: were)? (?P<done>[a-z]+(?:ed|ilt|orn|ade|en))\s*[?.]?$",
+    re.IGNORECASE,
+)
 _NOT_ONE: Final = re.compile(r"\bnot (?:even )?(?:a|one) single (?=[a-z])", re.IGNORECASE)
 _FOR_DIFFERENT: Final = re.compile(r"\bfor (?:the |all )?different (?:numbers? of )?(?=[a-z])", re.IGNORECASE)
 _MONEY: Final = re.compile(r"\bhow much money\b", re.IGNORECASE)
@@ -303,6 +317,11 @@ _PLAIN: Final = (
     (_NOT_HAVE, "have no "),
     (_EITHER, r"\g<one> or \g<other>"),
     (_NOT_ONE, "no "),
+    (_AT_LEAST_A, r"\g<bound> one "),
+    (_BY_THE_WAY, ""),
+    (_NEVER_BEFORE, r"\g<never>"),
+    (_MANNER, r"in \g<way> order"),
+    (_YEAR_MADE, r"What is the most common year \g<done> of \g<rows>"),
     (_FOR_DIFFERENT, "for each "),
     (_OF_AGE, r"\g<number> years old"),
 )

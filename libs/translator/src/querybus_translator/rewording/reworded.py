@@ -19,6 +19,7 @@ from querybus_translator.rewording.nations import countries_of_people, inhabitan
 from querybus_translator.rewording.persons import (
     by_whom,
     each_did,
+    everybody,
     names_of_persons,
     people,
     roles_by_verbs,
@@ -32,7 +33,7 @@ from querybus_translator.rewording.persons import (
     whole_names,
 )
 from querybus_translator.rewording.plain_forms import in_plain_forms
-from querybus_translator.rewording.spelt import as_spelt, as_stored, by_initials, what_about, whose_records
+from querybus_translator.rewording.spelt import as_spelt, as_stored, by_initials, here, what_about, whose_records
 from querybus_translator.schema.chinese import TRANSLATED
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.other_names import doers_of
@@ -455,6 +456,7 @@ _BY_CATALOG: Final = (
     as_stored,
     as_spelt,
     by_initials,
+    here,
     whose_records,
     what_about,
     _numbered,
@@ -480,6 +482,7 @@ _BY_CATALOG: Final = (
     each_did,
     who_earns,
     two_names,
+    everybody,
     whole_names,
     spends_most,
     _numbers_of,

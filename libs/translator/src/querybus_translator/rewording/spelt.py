@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from difflib import get_close_matches
+from functools import cache
 from typing import Final
 
 from querybus.text.vocabulary import is_word
+from querybus_translator.language.lexicon import lexicon
 from querybus_translator.language.names import name_words
 from querybus_translator.language.stems import base_form
 from querybus_translator.schema.index import CatalogIndex
@@ -29,6 +31,7 @@ _ASKING: Final = (
 )  # fmt: skip
 _TYPED_LENGTH_MIN: Final = 5
 _TYPED_MIN: Final = 0.8
+_DONE_MIN: Final = 0.9
 _RECORDS: Final = re.compile(
     r"(?P<before>\w+ )?\b(?P<records>records?)(?= (?:does|do|did|has|have|of|for|per|by|they|each)\b)", re.IGNORECASE
 )
@@ -48,12 +51,27 @@ def _spelt(word: str, index: CatalogIndex) -> str:
         meant = get_close_matches(lower, _ASKING, n=1, cutoff=_TYPED_MIN)
         if meant and _is_slip(lower, meant[0]) and not get_close_matches(lower, index.own, n=1, cutoff=_TYPED_MIN):
             return meant[0]
+        done = get_close_matches(lower, _verbs(), n=1, cutoff=_DONE_MIN)
+        if done and _is_slip(lower, done[0]) and not get_close_matches(lower, index.own, n=1, cutoff=_TYPED_MIN):
+            # "Artists who perfomed": what relates rows says no more when it is spelt right.
+            return done[0]
     for one, other in (*_ENDINGS, *((american, british) for british, american in _ENDINGS)):
         if lower.endswith(one) and len(lower) > len(one):
             spelt = lower[: -len(one)] + other
             if index.own.get(base_form(spelt)):
                 return spelt
     return word
+
+
+@cache
+def _verbs() -> tuple[str, ...]:
+    words = lexicon()
+    return tuple(
+        sorted(word for word in {*words.verbs, *words.relating} if len(word) >= _VERB_LENGTH_MIN and word.isascii())
+    )
+
+
+_VERB_LENGTH_MIN: Final = 7
 
 
 def _is_slip(typed: str, word: str) -> bool:
@@ -121,6 +139,19 @@ def what_about(question: str, index: CatalogIndex) -> str:
     last = {words[-1] for words in columns if words}
     known = [word for word in _OF_CONTENT if word in last]
     return _ABOUT.sub(rf"What is the {known[0]} of \g<what>", question) if len(known) == 1 else question
+
+
+_HERE: Final = re.compile(
+    r" (?:available )?(?:in|of|at) (?:this|our|the whole|the entire|the) (?P<place>hotel|inn|network|bank|shop|company|database|school|club|organization)(?= *[?.]?$)",
+    re.IGNORECASE,
+)
+
+
+def here(question: str, index: CatalogIndex) -> str:
+    """ "How many beds are in this inn" is about all of them, where nothing is called an inn."""
+    said = _HERE.search(question)
+    is_known = said is None or index.similar(said["place"].lower()) or (said["place"].lower(),) in index.values
+    return question if is_known else _HERE.sub("", question)
 
 
 def whose_records(question: str, index: CatalogIndex) -> str:

@@ -24,7 +24,13 @@ from querybus_translator.language.stems import base_form, stem
 from querybus_translator.language.tokens import TokenKind, tokenize
 from querybus_translator.schema.chinese import TRANSLATED, VALUE_WORDS_MAX, chinese_meanings, stands_for
 from querybus_translator.schema.joins import JoinGraph
-from querybus_translator.schema.other_names import figures_of, names_from_keys, other_names, titled_by_table
+from querybus_translator.schema.other_names import (
+    NAMES_OF_PEOPLE,
+    called_otherwise,
+    figures_of,
+    other_names,
+    titled_by_table,
+)
 from querybus_translator.schema.roles import Role, roles_of
 
 COMMENT_WORDS_MAX = 5
@@ -70,11 +76,6 @@ _WHETHER: Final = "是否"
 _STAFF: Final = frozenset(
     {"staff", "employee", "worker", "personnel", "crew", "instructor", "teacher", "lecturer", "nurse"}
 )
-_NAMES_OF_PEOPLE: Final = frozenset(
-    {("full", "name"), ("first", "name"), ("last", "name"), ("fname",), ("lname",), ("surname",)}
-)
-
-
 _SHORT_NAME_MAX: Final = 5
 
 
@@ -96,7 +97,7 @@ class CatalogIndex:
         self.han_words: set[str] = set(lexicon().chinese_words)
         self._similar: dict[str, dict[str, float]] = {}
         self._collect_han()
-        called = names_from_keys(catalog)
+        called = called_otherwise(catalog)
         for number, table in enumerate(catalog.tables):
             self._add_table(number, table, called.get(table.name.lower(), ()))
         for role in self.roles:
@@ -247,7 +248,7 @@ class CatalogIndex:
         tables = [
             number
             for number, table in enumerate(self.catalog.tables)
-            if any(tuple(name_words(column.name)) in _NAMES_OF_PEOPLE for column in table.columns)
+            if any(tuple(name_words(column.name)) in NAMES_OF_PEOPLE for column in table.columns)
         ]
         return tables[0] if len(tables) == 1 else None
 

@@ -199,3 +199,59 @@ def names_from_keys(catalog: Catalog) -> dict[str, tuple[tuple[str, ...], ...]]:
         if is_longer or is_doer:
             found[name].setdefault(words)
     return {name: tuple(names) for name, names in found.items()}
+
+
+NAMES_OF_PEOPLE: Final = frozenset(
+    {
+        ("full", "name"),
+        ("first", "name"),
+        ("last", "name"),
+        ("fullname",),
+        ("firstname",),
+        ("lastname",),
+        ("fname",),
+        ("lname",),
+        ("surname",),
+    }
+)
+"""Names of columns that only persons have."""
+_PERSONS: Final = frozenset(
+    {
+        "student", "pupil", "learner", "musician", "artist", "singer", "player", "performer", "actor", "author", "writer", "teacher",
+        "employee", "worker", "member", "mate", "customer", "client", "user", "guest", "patient", "participant", "person", "people",
+        "individual", "candidate", "visitor",
+    }
+)  # fmt: skip
+_COLLECTIONS: Final = frozenset(
+    {
+        "list", "roster", "register", "directory", "band", "team", "squad", "group", "orchestra", "choir", "ensemble", "class",
+        "cohort", "profile", "contact", "master", "info", "data", "detail", "record", "registry", "population",
+    }
+)  # fmt: skip
+"""What persons are together: of whom there are some on a list, and in a band."""
+
+
+def called_otherwise(catalog: Catalog) -> dict[str, tuple[tuple[str, ...], ...]]:
+    """Return what the rows of tables are besides called, by the tables' lower-case names."""
+    from_keys, persons = names_from_keys(catalog), who_they_are(catalog)
+    return {name: (*from_keys.get(name, ()), *persons.get(name, ())) for name in {**from_keys, **persons}}
+
+
+def who_they_are(catalog: Catalog) -> dict[str, tuple[tuple[str, ...], ...]]:
+    """Return what the persons of a table may be called that is called after them together, by its lower-case name: students of a `list`.
+
+    Only where one table alone is such a one, and by words that nothing else of the catalog is called by or holds.
+    """
+    unnamed = [
+        table for table in catalog.tables if _holds_people(table) and _COLLECTIONS.issuperset(name_words(table.name))
+    ]
+    if len(unnamed) != 1:
+        return {}
+    spoken = {word for table in catalog.tables for word in name_words(table.name)}
+    spoken |= {word for table in catalog.tables for column in table.columns for word in name_words(column.name)}
+    stored = {base_form(value.lower()) for table in catalog.tables for value in _values(table)}
+    return {unnamed[0].name.lower(): tuple((word,) for word in sorted(_PERSONS - spoken - stored))}
+
+
+def _holds_people(table: Table) -> bool:
+    return any(name_words(column.name) in NAMES_OF_PEOPLE for column in table.columns)

@@ -425,14 +425,13 @@ def _implied_group(
 
 
 def _is_shared(sketch: Sketch, anchor: int, columns: list[ColumnRef]) -> bool:
-    """ "The 3 channels with the highest revenue": nobody speaks of orders, and many of them share a channel.
-
-    "Which city's clubs have the most runners" speaks of clubs, and asks for a city.
-    """
+    """ "The 3 channels with the highest revenue", "which city's clubs have the most runners": many of the rows share what is asked for."""
     if len(columns) != 1 or columns[0] in {*labels(sketch.index, anchor), *key_columns(sketch.index, anchor)}:
         return False
     if any(
-        node.text in _POSSESSIVE and sketch.column(place - 1) == columns[0] for place, node in enumerate(sketch.nodes)
+        node.text.lower() in _HAVING and sketch.column(place - 1) == columns[0]
+        for place, node in enumerate(sketch.nodes[:_HEAD_MAX])
+        if place
     ):
         return True
     picks = sketch.assignment.picks
@@ -442,7 +441,8 @@ def _is_shared(sketch: Sketch, anchor: int, columns: list[ColumnRef]) -> bool:
     )
 
 
-_POSSESSIVE: Final = frozenset({"'s", "’s"})
+_HAVING: Final = frozenset({"'s", "’s", "has", "have", "had"})
+_HEAD_MAX: Final = 4
 
 
 def _combined(sketch: Sketch, form: Form) -> Form:

@@ -219,7 +219,7 @@ def is_faint_year(sketch: Sketch, place: int, column: ColumnRef) -> bool:
     """Whether a word merely resembles a year: how long something takes is no average of years of birth."""
     pick = sketch.pick(place)
     heads = {name[-1] for name in sketch.index.entry_of_column(column.table, column.column).names}
-    asks_year = any(node.text.lower() in _ASKING_YEAR for node in sketch.nodes[:place])
+    asks_year = any(node.text.lower().split()[0] in _ASKING_YEAR for node in sketch.nodes[:place] if node.text.strip())
     return pick is not None and pick.score < 0.8 and "year" in heads and not asks_year
 
 

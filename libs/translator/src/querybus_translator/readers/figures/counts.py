@@ -44,9 +44,7 @@ def read_count(sketch: Sketch, place: int) -> None:
             # 多少个不同的频道所有者: of two nouns side by side the second is counted.
             sketch.take(following)
             following += 1
-    if sketch.table(following) in sketch.hidden_tables and sketch.table(following) is not None:
-        # "How many movie ratings": the ratings.
-        following = sketch.after(following)
+    following = head_of_compound(sketch, following)
     distinct = sketch.op(place) is Op.COUNT_KINDS or any(
         sketch.op(other) is Op.DISTINCT for other in range(place, (following if following is not None else place) + 1)
     )
@@ -78,6 +76,27 @@ def read_count(sketch: Sketch, place: int) -> None:
     sketch.take(place)
     sketch.doubts += 1.0 if is_measured else 0.05 if sketch.groups or sketch.targets else 0.1
     sketch.targets.append((place, Measure(aggregate=Aggregate.COUNT)))
+
+
+def head_of_compound(sketch: Sketch, place: int | None) -> int | None:
+    """ "The number of bank customers": of two kinds of rows side by side the second is meant, where the first stands for one."""
+    if sketch.table(place) is not None and sketch.table(place) in sketch.hidden_tables:
+        # "How many movie ratings": the ratings.
+        return sketch.after(place)
+    head = None if place is None or place + 1 >= len(sketch.nodes) else place + 1
+    if (
+        sketch.chinese
+        or place is None
+        or sketch.table(place) is None
+        or sketch.table(head) in (None, sketch.table(place))
+    ):
+        return place
+    word, pick = sketch.nodes[place].text.lower(), sketch.pick(place)
+    # "Most prescribed drug": what was done is no kind of drugs.
+    if base_form(word) != word or not sketch.is_free(head) or pick is None or pick.score < _NOUN_MIN:
+        return place
+    sketch.take(place)
+    return head
 
 
 def _counted_beside(sketch: Sketch, place: int, table: int) -> None:
@@ -201,6 +220,8 @@ def _counted(sketch: Sketch, place: int, *, distinct: bool) -> Measure | None:
     if sketch.is_numeric(column) and not distinct and not sketch.is_key(column):
         sketch.doubts += 0.0 if is_head(sketch, place, column) else 0.5
         is_number = is_number_of(sketch.index, column.table, column.column) or _are_units(sketch, place, column)
+        # "The number of classrooms" that a grade has, of a column `classroom`: which one, and not how many.
+        sketch.doubts += 1.0 if not is_number and _is_one_of_several(sketch, place, column) else 0.0
         is_sum = (is_number and not _is_beside_others(sketch, place)) or wants_total(sketch, place)
         return Measure(column, Aggregate.SUM if is_sum else None)
     if sketch.kind(column) in TEMPORAL and not distinct:
@@ -216,6 +237,19 @@ def _are_units(sketch: Sketch, place: int, column: ColumnRef) -> bool:
     """ "How many hectares do we have": what is measured is asked for by its units."""
     word = sketch.nodes[place].text.lower()
     return not sketch.chinese and sketch.kind(column) is ColumnKind.NUMBER and base_form(word) != word
+
+
+def _is_one_of_several(sketch: Sketch, place: int, column: ColumnRef) -> bool:
+    """Whether several are asked for of a column that is called after one of them."""
+    noun = sketch.nodes[place].text.lower().split()[-1]
+    names = sketch.index.entry_of_column(column.table, column.column).names
+    is_named = sketch.index.column(column.table, column.column).name.lower().endswith(base_form(noun))
+    return (
+        not sketch.chinese
+        and base_form(noun) != noun
+        and is_named
+        and any(name == (base_form(noun),) for name in names)
+    )
 
 
 def _is_beside_others(sketch: Sketch, place: int) -> bool:
