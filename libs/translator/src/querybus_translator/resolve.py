@@ -19,7 +19,7 @@ from querybus_translator.schema.comparison import Candidate
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.other_names import doers_of
 from querybus_translator.schema.phrases import Node, NodeKind
-from querybus_translator.whose import MENTION_MIN, beside, called_by_name, of_siblings, of_whom
+from querybus_translator.whose import MENTION_MIN, beside, called_by_name, of_siblings, of_whom, said_way
 
 BEAM_WIDTH: Final = 24
 ASSIGNMENTS_MAX: Final = 4
@@ -75,7 +75,7 @@ def resolve(nodes: Sequence[Node], index: CatalogIndex, near: frozenset[int] = f
     said = {place for place in places if _is_said_of_rows(nodes, place)}
     done = {place for place in places if place not in said and _is_done_then(nodes, place, index)}
     owners = {place: of_whom(nodes, place) or of_siblings(nodes, place) for place in places}
-    called = {place: called_by_name(nodes, place, index) for place in places}
+    called = {place: called_by_name(nodes, place, index) or said_way(nodes, place, index) for place in places}
     order = sorted(places, key=lambda place: (_ambiguity(nodes[place]), place))
     beam = [_State(0.0, near, ())]
     for place in order:

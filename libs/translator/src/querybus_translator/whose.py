@@ -94,6 +94,29 @@ def called_by_name(nodes: Sequence[Node], place: int, index: CatalogIndex) -> fr
     return frozenset(names) if len(tables) == 1 and names else frozenset()
 
 
+ORIGINS: Final = frozenset({"start", "origin", "source", "from", "departure", "departing", "pickup", "begin", "sender"})
+DESTINATIONS: Final = frozenset(
+    {"end", "destination", "dest", "target", "to", "arrival", "arriving", "dropoff", "delivery", "receiver", "return"}
+)
+"""Words of columns and roles that say at which of its ends something is."""
+
+
+def said_way(nodes: Sequence[Node], place: int, index: CatalogIndex) -> frozenset[tuple[int, int | None]]:
+    """ "Trains from Riga to Tartu": of the columns that hold a place the one at the end that is said; empty where it is not."""
+    before = [node.text.lower() for node in nodes[max(0, place - 2) : place] if node.text.lower() != "the"]
+    ways = {"from": (ORIGINS, DESTINATIONS), "to": (DESTINATIONS, ORIGINS)}.get(before[-1] if before else "")
+    if ways is None:
+        return frozenset()
+    holds: list[set[tuple[int, int | None]]] = [set(), set()]
+    for link in nodes[place].candidates:
+        if link.value is not None and link.column is not None:
+            words = {word for name in index.entry_of_column(link.table, link.column).names for word in name}
+            for found, way in zip(holds, ways, strict=True):
+                found.update({(link.table, link.column)} if words & way else ())
+    wanted, others = holds
+    return frozenset(wanted) if wanted - others and others - wanted else frozenset()
+
+
 def _list_around(nodes: Sequence[Node], place: int) -> tuple[int, int]:
     """Return where the list of columns that a node is in begins and ends."""
     begun, end = place, place + 1

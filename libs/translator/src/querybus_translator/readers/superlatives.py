@@ -255,6 +255,12 @@ def ordinal_before(sketch: Sketch, place: int) -> int:
     return number
 
 
+def is_of_row(sketch: Sketch, place: int) -> bool:
+    """ "The model with the highest consumption", "the first lesson": a row, where that can be ranked, and no figure of each."""
+    is_first = sketch.nodes[place].text.lower().endswith("first") and not sketch.chinese
+    return sketch.op(place) in {Op.HIGHEST, Op.LOWEST} and (is_first or sketch.op(sketch.before(place)) is Op.RELATIVE)
+
+
 def behind_others(sketch: Sketch, first: int, nth: int) -> None:
     """Note that what was ranked is not the first of its kind; the figure itself is asked for where nothing else is."""
     for number, ranking in enumerate(sketch.rankings[first:], first):

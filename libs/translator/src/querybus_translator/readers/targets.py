@@ -38,7 +38,7 @@ from querybus_translator.readers.figures.shares import (
     read_rows_of_flags,
     read_shares,
 )
-from querybus_translator.readers.superlatives import LASTING, is_lasting
+from querybus_translator.readers.superlatives import LASTING, is_lasting, is_of_row
 from querybus_translator.schema.labels import holds_years, key_columns, labels
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Form, Measure, columns_of
@@ -54,9 +54,6 @@ _FIGURES = {
     Op.LOWEST: Aggregate.MINIMUM,
 }
 
-_RANKING = frozenset({Op.HIGHEST, Op.LOWEST})
-
-
 _CHINESE_TARGET_MIN = 0.8
 
 
@@ -71,7 +68,7 @@ def read_targets(sketch: Sketch) -> None:
     for place in sketch.free_places(Op.COUNT, Op.COUNT_KINDS):
         read_count(sketch, place)
     for place in sketch.free_places(*_FIGURES):
-        if not sketch.taken[place] and not _is_of_row(sketch, place):
+        if not sketch.taken[place] and not is_of_row(sketch, place):
             _figures(sketch, place)
     read_rows_of_flags(sketch)
     for place in range(len(sketch.nodes)):
@@ -115,16 +112,18 @@ def read_targets(sketch: Sketch) -> None:
     ):
         # "How long did each visit take" is not answered by their names.
         sketch.doubts += 1.0
+    _each_once(sketch)
+
+
+def _each_once(sketch: Sketch) -> None:
+    """List what is asked for once, in the order of the question."""
     seen: dict[Measure, int] = {}
     for place, measure in sorted(sketch.targets, key=lambda item: item[0]):
+        if sketch.op(place - 1) is Op.AND and sketch.column(place - 2) == measure.column is not None and place > 1:
+            # "The name and level" are not one column twice.
+            sketch.doubts += 1.0 if sketch.nodes[place].text.lower() != sketch.nodes[place - 2].text.lower() else 0.0
         seen.setdefault(measure, place)
     sketch.targets = [(place, measure) for measure, place in seen.items()]
-
-
-def _is_of_row(sketch: Sketch, place: int) -> bool:
-    """ "The model with the highest consumption", "the first lesson": a row, where that can be ranked, and no figure of each."""
-    is_first = sketch.nodes[place].text.lower().endswith("first") and not sketch.chinese
-    return sketch.op(place) in _RANKING and (is_first or sketch.op(sketch.before(place)) is Op.RELATIVE)
 
 
 def _details(sketch: Sketch) -> None:

@@ -25,6 +25,7 @@ from querybus_translator.language.time.periods import whole_year
 from querybus_translator.readers.time.periods import within
 from querybus_translator.schema.labels import key_columns, whole_name
 from querybus_translator.schema.phrases import NodeKind
+from querybus_translator.whose import DESTINATIONS, ORIGINS
 from querybus_translator.writing.form import AnyOf, ColumnRef, Comparison, Literal, Measure, Operator
 from querybus_translator.writing.sketch import TEMPORAL, Placed, Sketch
 
@@ -109,9 +110,9 @@ def _way_said(sketch: Sketch, place: int) -> frozenset[str] | None:
     if before[-1:] == ["the"]:
         del before[-1]
     if before[-1:] == ["from"] or (before[-1:] in (["at"], ["in"]) and not _STARTING.isdisjoint(before)):
-        return _ORIGINS
+        return ORIGINS
     if before[-1:] == ["to"] or (before[-1:] in (["at"], ["in"]) and not _ENDING.isdisjoint(before)):
-        return _DESTINATIONS
+        return DESTINATIONS
     return None
 
 
@@ -124,12 +125,6 @@ _STARTING: Final = frozenset(
     {"start", "started", "starting", "begin", "began", "beginning", "departed", "departing", "left"}
 )
 _ENDING: Final = frozenset({"end", "ended", "ending", "finish", "finished", "arrived", "arriving", "returned"})
-_ORIGINS: Final = frozenset(
-    {"start", "origin", "source", "from", "departure", "departing", "pickup", "begin", "sender"}
-)
-_DESTINATIONS: Final = frozenset(
-    {"end", "destination", "dest", "target", "to", "arrival", "arriving", "dropoff", "delivery", "receiver", "return"}
-)
 
 
 def _are_persons(sketch: Sketch, place: int, table: int) -> bool:

@@ -12,14 +12,17 @@ from dataclasses import replace
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.labels import key_columns
 from querybus_translator.writing.form import (
+    Aggregate,
     AllOf,
     AnyOf,
     ColumnRef,
     Comparison,
     Condition,
     Form,
+    Literal,
     Measure,
     Membership,
+    Operator,
     columns_of,
     tables_of,
 )
@@ -38,14 +41,49 @@ def without_referred(form: Form, index: CatalogIndex) -> Form:
 
 def canonical(form: Form, index: CatalogIndex) -> Form:
     """Return a form without the tables of which it needs no more than a key; only to be compared with others like it."""
-    form = with_referred_keys(_as_groups(without_referred(form, index)), index)
+    form = with_referred_keys(_as_groups(_as_join(without_referred(form, index))), index)
     if len(form.group) == 1 and form.group[0] not in key_columns(index, form.group[0].table):
         # By a key or by what it refers to are the same groups, whether that is read or not.
         form = _with_keys_of(form, set(range(len(index.catalog.tables))), index)
     # Groups are compared by their tables, whatever of them is shown.
     for table in () if form.group else tables_of(form):
         form = _without(form, table, index)
+    form = _with_tables_between(form, index) if form.group else form
     return replace(form, where=tuple(_of_no_more_than_needed(condition, index) for condition in form.where))
+
+
+def _with_tables_between(form: Form, index: CatalogIndex) -> Form:
+    """Return a form that names the tables by which its own are joined: whether they were read or not, it reads them."""
+    tables = tables_of(form)
+    ways = (index.graph.path(tables[:1], other) or () for other in tables[1:])
+    between = (table for way in ways for edge in way for table in (edge.source, edge.target))
+    return replace(form, tables=tuple(dict.fromkeys((*form.tables, *between))))
+
+
+def _as_join(form: Form) -> Form:
+    """ "Songs whose file is ...", read as songs in a list or joined with it, and "with at least one order": the same rows."""
+    if form.limit is not None or form.combined or form.order or any(target.aggregate for target in form.targets):
+        return form
+    where: list[Condition] = []
+    tables = list(form.tables)
+    for condition in form.where:
+        inside = condition.form if isinstance(condition, Membership) and not condition.negated else None
+        if inside is None or inside.group or inside.having or inside.limit is not None or inside.combined:
+            where.append(condition)
+            continue
+        where += inside.where
+        tables += tables_of(replace(inside, where=()))
+    some = [item for item in form.having if _is_any(item)]
+    tables += [item.left.table for item in some if item.left.table is not None]
+    group = () if some and len(some) == len(form.having) else form.group
+    having = tuple(item for item in form.having if item not in some)
+    return replace(form, where=tuple(where), tables=tuple(dict.fromkeys(tables)), having=having, group=group)
+
+
+def _is_any(item: Comparison) -> bool:
+    bound = item.right.value if isinstance(item.right, Literal) else None
+    is_count = item.left.aggregate is Aggregate.COUNT and item.left.table is not None
+    return is_count and (item.operator, bound) in {(Operator.AT_LEAST, 1), (Operator.GREATER, 0)}
 
 
 def _of_no_more_than_needed(condition: Condition, index: CatalogIndex) -> Condition:

@@ -19,7 +19,9 @@ from querybus_translator.writing.write import columns_named
 
 
 def read_count(sketch: Sketch, place: int) -> None:
-    if not sketch.chinese and (_is_part_of_figure(sketch, place) or _is_repeated(sketch, place)):
+    if not sketch.chinese and (
+        _is_part_of_figure(sketch, place) or _is_repeated(sketch, place) or _are_their_numbers(sketch, place)
+    ):
         return
     if _is_compared(sketch, place):
         sketch.take(place)
@@ -136,6 +138,24 @@ def _is_part_of_figure(sketch: Sketch, place: int) -> bool:
     return False
 
 
+def _are_their_numbers(sketch: Sketch, place: int) -> bool:
+    """ "The times and numbers of trains", where each train has a number: those, and not how many there are. Return whether it was read so."""
+    table = sketch.table(sketch.after(place))
+    if table is None or sketch.nodes[place].text.lower().split()[0] != "numbers":
+        return False
+    columns = [ColumnRef(table, number) for number in range(len(sketch.index.table(table).columns))]
+    numbers = [column for column in columns if any(name[-1:] == ("number",) for name in _names(sketch, column))]
+    if len(numbers) != 1:
+        return False
+    sketch.take(place)
+    sketch.targets.append((place, Measure(numbers[0])))
+    return True
+
+
+def _names(sketch: Sketch, column: ColumnRef) -> tuple[tuple[str, ...], ...]:
+    return sketch.index.entry_of_column(column.table, column.column).names
+
+
 def _is_compared(sketch: Sketch, place: int) -> bool:
     """ "The number of buildings with a number of floors above the average": the second number is no answer."""
     column = sketch.column(sketch.after(place))
@@ -242,7 +262,7 @@ def _are_units(sketch: Sketch, place: int, column: ColumnRef) -> bool:
 def _is_one_of_several(sketch: Sketch, place: int, column: ColumnRef) -> bool:
     """Whether several are asked for of a column that is called after one of them."""
     noun = sketch.nodes[place].text.lower().split()[-1]
-    names = sketch.index.entry_of_column(column.table, column.column).names
+    names = _names(sketch, column)
     is_named = sketch.index.column(column.table, column.column).name.lower().endswith(base_form(noun))
     return (
         not sketch.chinese
