@@ -97,6 +97,19 @@ def _shows_more(rival: _Pair, own: _Pair) -> bool:
     )
 
 
+def _takes_for_part(rival: _Pair, own: _Pair) -> bool:
+    """Whether a form takes the very name of a table for a part of some column's: "characteristics" for their values."""
+    theirs = rival.sketch.assignment.picks
+    return any(
+        pick.column is None and pick.score >= _VERY_NAME_MIN and place in theirs and theirs[place].score < _PART_MAX
+        for place, pick in own.sketch.assignment.picks.items()
+    )
+
+
+_VERY_NAME_MIN: Final = 0.99
+_PART_MAX: Final = 0.9
+
+
 def _beside_rivals(place: int, found: list[_Pair]) -> Reading:
     own = found[place]
     # What passes over a word that is read here is no other way to read the question.
@@ -106,6 +119,7 @@ def _beside_rivals(place: int, found: list[_Pair]) -> Reading:
         if pair.written.sql != own.written.sql
         and pair.gist != own.gist
         and not _shows_more(pair, own)
+        and not _takes_for_part(pair, own)
         and len(pair.judgement.unread) <= len(own.judgement.unread)
         and (pair.judgement.undefined <= own.judgement.undefined or own.judgement.facts["behind_best"] > _BEHIND_MAX)
     ]

@@ -140,8 +140,9 @@ def _is_part_of_figure(sketch: Sketch, place: int) -> bool:
 
 def _are_their_numbers(sketch: Sketch, place: int) -> bool:
     """ "The times and numbers of trains", where each train has a number: those, and not how many there are. Return whether it was read so."""
-    table = sketch.table(sketch.after(place))
-    if table is None or sketch.nodes[place].text.lower().split()[0] != "numbers":
+    table, joint = sketch.table(sketch.after(place)), sketch.before(place)
+    is_listed = sketch.op(joint) is Op.AND and sketch.column(sketch.before(joint)) is not None and not sketch.groups
+    if table is None or not is_listed or sketch.nodes[place].text.lower().split()[0] != "numbers":
         return False
     columns = [ColumnRef(table, number) for number in range(len(sketch.index.table(table).columns))]
     numbers = [column for column in columns if any(name[-1:] == ("number",) for name in _names(sketch, column))]
