@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
+from itertools import pairwise
 from typing import Final
 
 from querybus.text.vocabulary import is_word
@@ -97,7 +98,8 @@ def judge(sketch: Sketch, form: Form, written: Written, best_score: float) -> Ju
     picks = sketch.assignment.picks
     # A follow-up without links speaks of what was said before; what a verb means stands for a link as well.
     verbs = [_VERB_SCORE for place in sketch.done if place not in picks]
-    scores = [pick.score for pick in picks.values()] or verbs or [1.0 if sketch.context else 0.5]
+    scores = [pick.score for place, pick in picks.items() if not _joins_anyway(sketch, place)]
+    scores = scores or [pick.score for pick in picks.values()] or verbs or [1.0 if sketch.context else 0.5]
     mean, least = sum(scores) / len(scores), min(scores)
     rule = (
         0.98
@@ -143,6 +145,16 @@ def judge(sketch: Sketch, form: Form, written: Written, best_score: float) -> Ju
     whole = Whole(sketch, form, written)
     undefined = unread.undefined + sum(holds(whole) for holds in NOT_MEANT)
     return Judgement(round(rule, 4), tuple(unread.texts), undefined, facts)
+
+
+def _joins_anyway(sketch: Sketch, place: int) -> bool:
+    """ "Medicines that interact with enzymes": a word that merely resembles the table by which what is named is joined without it."""
+    pick = sketch.assignment.picks[place]
+    if pick.column is not None or pick.score >= _FAINT_LINK_MAX:
+        return False
+    others = sorted({item.table for other, item in sketch.assignment.picks.items() if other != place} - {pick.table})
+    ways = (sketch.index.graph.path((one,), other) or () for one, other in pairwise(others))
+    return any(pick.table in (edge.source, edge.target) for way in ways for edge in way)
 
 
 def _where_unread(sketch: Sketch) -> dict[str, float]:

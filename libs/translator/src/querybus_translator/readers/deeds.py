@@ -169,8 +169,14 @@ def is_agent(sketch: Sketch, place: int, named: int | None) -> bool:
     """ "Papers published by the institution X": it is said who did it, and of whom; nothing is to be shown for each of them."""
     if sketch.chinese or named is None or not place or sketch.table(named) is None:
         return False
-    verb, noun = sketch.nodes[place - 1].text.lower().split()[-1], sketch.nodes[named].text.lower()
+    # "Courses that are enrolled in by students".
+    done = place - 2 if place > 1 and sketch.nodes[place - 1].text.lower() in _BEHIND_DEEDS else place - 1
+    verb, noun = sketch.nodes[done].text.lower().split()[-1], sketch.nodes[named].text.lower()
     is_done = verb.endswith("ed") or verb in lexicon().verbs or verb in lexicon().deeds
+    is_passive = done > 1 and sketch.nodes[done - 1].text.lower() in _PASSIVE and sketch.op(0) is Op.COUNT
+    if is_done and is_passive and sketch.after(named) is None and noun.endswith("s"):
+        # "How many courses are chosen by students": one number, and none for each of them.
+        return True
     is_some = noun.endswith("s") or any(node.text.lower() == "the" for node in sketch.nodes[place + 1 : named])
     behind = (item.place for item in sketch.conditions if named < item.place <= named + _NEAR)
     ranked = any(named < ranking.place <= named + _NEAR for ranking in sketch.rankings)
@@ -180,6 +186,8 @@ def is_agent(sketch: Sketch, place: int, named: int | None) -> bool:
     return is_done and is_some and any(sketch.nodes[other].kind is not NodeKind.PERIOD for other in behind)
 
 
+_BEHIND_DEEDS = frozenset({"in", "at", "to", "for", "on"})
+_PASSIVE = frozenset({"is", "are", "was", "were", "been"})
 _NEAR = 4
 _DOERS = frozenset({"they", "he", "she", "we", "you", "i"})
 
