@@ -54,6 +54,8 @@ _AT_LEAST_A: Final = re.compile(
     re.IGNORECASE,
 )
 _BY_THE_WAY: Final = re.compile(r" (?:so far|on file|anywhere|in any way)(?= *[?.]?$)", re.IGNORECASE)
+_IN_CHARGE: Final = re.compile(r"\b(?:(?:that|who|which) (?:is|are|was|were) )?in charge of\b", re.IGNORECASE)
+_FALL_INTO: Final = re.compile(r"\bfalls? (?:into|under)\b", re.IGNORECASE)
 _NEVER_BEFORE: Final = re.compile(r"(?P<never>\b(?:never|not|ever)\b.*[a-z]) before(?= *[?.]?$)", re.IGNORECASE)
 _MANNER: Final = re.compile(
     r"\bin (?:an? |the )?(?P<way>ascending|descending|alphabetical|increasing|decreasing) (?:manner|way|fashion|sequence)\b",
@@ -319,6 +321,8 @@ _PLAIN: Final = (
     (_NOT_ONE, "no "),
     (_AT_LEAST_A, r"\g<bound> one "),
     (_BY_THE_WAY, ""),
+    (_IN_CHARGE, "assigned to"),
+    (_FALL_INTO, "are in"),
     (_NEVER_BEFORE, r"\g<never>"),
     (_MANNER, r"in \g<way> order"),
     (_YEAR_MADE, r"What is the most common year \g<done> of \g<rows>"),
