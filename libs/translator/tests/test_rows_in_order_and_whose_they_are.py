@@ -64,7 +64,26 @@ INSERT INTO captain VALUES (1, 'Otto', 51), (2, 'Lia', 39);
 INSERT INTO vessel VALUES (1, 'Aurora', 1), (2, 'Brisa', 2);
 INSERT INTO voyage VALUES (1, 1, 60, '2024-01-05'), (2, 1, 58, '2024-03-01'), (3, 2, 90, '2024-05-05');
 """
-SCRIPTS = {"parks": PARKS_ROWS, "runs": RUNS_ROWS, "school": SCHOOL_ROWS, "pupils": PUPILS_ROWS, "cargo": CARGO_ROWS}
+FARMS_ROWS = """
+CREATE TABLE farms (farm_id INTEGER PRIMARY KEY, farm_name TEXT, county TEXT, hectares REAL, price_in_dollars REAL, price_in_euros REAL);
+CREATE TABLE crops (crop_id INTEGER PRIMARY KEY, crop_name TEXT, season TEXT, sown REAL);
+CREATE TABLE harvests (harvest_id INTEGER PRIMARY KEY, farm_id INTEGER REFERENCES farms (farm_id), crop_id INTEGER REFERENCES crops (crop_id), year INTEGER, kg REAL);
+CREATE TABLE showing (showing_id INTEGER PRIMARY KEY, critic TEXT, farm_id INTEGER REFERENCES farms (farm_id), show_date DATE, start_time TEXT);
+CREATE TABLE train (train_id INTEGER PRIMARY KEY, train_number INTEGER, origin TEXT, destination TEXT);
+INSERT INTO farms VALUES (1, 'Acre', 'Kent', 40, 900, 600), (2, 'Hill', 'Devon', 120, 800, 750), (3, 'Brook', 'Kent', 15, 650, 500);
+INSERT INTO crops VALUES (1, 'Apple', 'Autumn', 3), (2, 'Berry', 'Summer', 4), (3, 'Potato', 'Autumn', 1);
+INSERT INTO harvests VALUES (1, 1, 1, 2022, 50), (2, 1, 2, 2022, 8), (3, 2, 3, 2022, 90), (4, 2, 1, 2023, 70), (5, 3, 2, 2023, 6);
+INSERT INTO showing VALUES (1, 'Eve', 1, '2023-11-05', '20:00'), (2, 'Gus', 2, '2023-11-05', '09:30'), (3, 'Eve', 3, '2023-11-06', '08:00');
+INSERT INTO train VALUES (1, 71, 'Riga', 'Tartu'), (2, 72, 'Tartu', 'Riga'), (3, 73, 'Riga', 'Riga');
+"""
+SCRIPTS = {
+    "farms": FARMS_ROWS,
+    "parks": PARKS_ROWS,
+    "runs": RUNS_ROWS,
+    "school": SCHOOL_ROWS,
+    "pupils": PUPILS_ROWS,
+    "cargo": CARGO_ROWS,
+}
 
 
 @pytest.fixture(scope="module")
@@ -163,6 +182,7 @@ def test_what_happened_to_those_who_are_named_is_a_condition(
         ("runs", "Who is the fastest runner?"),
         ("runs", "Who was disqualified?"),
         ("school", "What is the first lesson on Monday?"),
+        ("farms", "Show the farm with the largest harvest in 2022."),
     ],
 )
 def test_what_nothing_ranks_and_nobody_names_is_asked_about(
@@ -188,6 +208,16 @@ def test_what_nothing_ranks_and_nobody_names_is_asked_about(
         ("parks", "Which country has the most rides?", [("Spain",)]),
         ("parks", "Which country's parks have the most rides?", [("Spain",)]),
         ("parks", "Which park has the most park rides?", [("Thrill",)]),
+        ("farms", "Which year had the largest total harvest?", [(2022,)]),
+        ("farms", "Which counties have only one farm?", [("Devon",)]),
+        ("farms", "Which critic had the most showings?", [("Eve",)]),
+        ("farms", "What is the earliest start time on 2023-11-05?", [("09:30",)]),
+        ("farms", "Which farms grew both apples and berries?", [("Acre",)]),
+        ("farms", "Which farm is the smallest?", [("Brook",)]),
+        ("farms", "Which county has the largest total area of farms?", [("Devon",)]),
+        ("farms", "Which farms have a price above 700 dollars?", [("Acre",), ("Hill",)]),
+        ("farms", "What is the number of the train from Tartu to Riga?", [(72,)]),
+        ("farms", "How many crops fall into each season?", [("Autumn", 2), ("Summer", 1)]),
         ("cargo", "Show the vessel names and the names of their captains.", [("Aurora", "Otto"), ("Brisa", "Lia")]),
         ("cargo", "Show the name of the oldest captain and the vessels he commands.", [("Otto", "Aurora")]),
         ("cargo", "Which vessel carried the most cargo on a single voyage?", [("Brisa",)]),

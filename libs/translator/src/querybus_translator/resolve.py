@@ -13,13 +13,21 @@ from typing import Final
 from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import POSSESSIVES, Op
 from querybus_translator.language.names import is_han
-from querybus_translator.language.stems import base_form, stem
+from querybus_translator.language.stems import stem
 from querybus_translator.language.time.words import step_at
 from querybus_translator.schema.comparison import Candidate
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.other_names import doers_of
 from querybus_translator.schema.phrases import Node, NodeKind
-from querybus_translator.whose import MENTION_MIN, beside, called_by_name, of_siblings, of_whom, said_way
+from querybus_translator.whose import (
+    MENTION_MIN,
+    beside,
+    called_by_name,
+    in_other_units,
+    of_siblings,
+    of_whom,
+    said_way,
+)
 
 BEAM_WIDTH: Final = 24
 ASSIGNMENTS_MAX: Final = 4
@@ -36,8 +44,6 @@ _COUNTED_BONUS: Final = 0.15
 _SIBLING_BONUS: Final = 0.15
 _SAID_BONUS: Final = 0.12
 _DEED_BONUS: Final = 0.06
-_UNIT_BONUS: Final = 0.3
-_NEAR: Final = 4
 _AGENT_BONUS: Final = 0.2
 _TWICE_COST: Final = 0.4
 _NAMED_MIN: Final = 0.9
@@ -78,6 +84,7 @@ def resolve(nodes: Sequence[Node], index: CatalogIndex, near: frozenset[int] = f
     done = {place for place in places if place not in said and _is_done_then(nodes, place, index)}
     owners = {place: of_whom(nodes, place) or of_siblings(nodes, place) for place in places}
     called = {place: called_by_name(nodes, place, index) or said_way(nodes, place, index) for place in places}
+    otherwise = {place: in_other_units(nodes, place, index) for place in places}
     order = sorted(places, key=lambda place: (_ambiguity(nodes[place]), place))
     beam = [_State(0.0, near, ())]
     for place in order:
@@ -91,6 +98,8 @@ def resolve(nodes: Sequence[Node], index: CatalogIndex, near: frozenset[int] = f
                 if called[place] and candidate.value and (candidate.table, candidate.column) not in called[place]:
                     continue
                 if owners[place] and candidate.column is not None and candidate.table not in owners[place]:
+                    continue
+                if (candidate.table, candidate.column) in otherwise[place]:
                     continue
                 score = candidate.score + bonuses[place][rank] - _distance_cost(state.tables, candidate.table, index)
                 if candidate.table not in mentioned:
@@ -266,7 +275,7 @@ def _bonuses(nodes: Sequence[Node], place: int, index: CatalogIndex) -> list[flo
     # "How many tests": of one table whose columns are called so as well, the rows.
     counted = before is not None and nodes[before].op is Op.COUNT
     is_alone = len({link.table for link in nodes[place].candidates}) == 1
-    deed, agents, units = _stems_of(nodes, place, ahead), _agents_before(nodes, place), _units_behind(nodes, place)
+    deed, agents = _stems_of(nodes, place, ahead), _agents_before(nodes, place)
     numbers: list[float] = []
     for candidate in nodes[place].candidates:
         bonus = near.get(candidate.table, 0.0) if candidate.column is not None else 0.0
@@ -290,7 +299,6 @@ def _bonuses(nodes: Sequence[Node], place: int, index: CatalogIndex) -> list[flo
             names = index.entry_of_column(candidate.table, candidate.column).names
             # "The amount of the settlements" is what was settled, though they have a claimed one too.
             bonus += _DEED_BONUS if any(not deed.isdisjoint(map(stem, name)) for name in names) else 0.0
-            bonus += _UNIT_BONUS if any(not units.isdisjoint(name) for name in names) else 0.0
             bonus += _kind_bonus(index.column(candidate.table, candidate.column).kind, literals)
             for neighbour in (behind, ahead):
                 if neighbour is not None and any(
@@ -362,13 +370,6 @@ def _kind_bonus(kind: ColumnKind, literals: frozenset[Op]) -> float:
     if literals & _FIGURES:
         return _KIND_BONUS if kind in _NUMERIC else (-_KIND_BONUS if kind is ColumnKind.TEXT else 0.0)
     return 0.0
-
-
-def _units_behind(nodes: Sequence[Node], place: int) -> frozenset[str]:
-    """ "A price above 700 dollars": of several prices the one in dollars."""
-    figure = next((at for at in range(place + 1, min(len(nodes), place + _NEAR)) if nodes[at].number is not None), None)
-    behind = nodes[figure + 1].text.lower() if figure is not None and figure + 1 < len(nodes) else ""
-    return frozenset({base_form(behind)}) if behind.isalpha() else frozenset()
 
 
 def _literals_near(nodes: Sequence[Node], place: int) -> frozenset[Op]:

@@ -117,6 +117,26 @@ def said_way(nodes: Sequence[Node], place: int, index: CatalogIndex) -> frozense
     return frozenset(wanted) if wanted - others and others - wanted else frozenset()
 
 
+def in_other_units(nodes: Sequence[Node], place: int, index: CatalogIndex) -> frozenset[tuple[int, int | None]]:
+    """ "A price above 700 dollars": of several prices of the same rows those that are in no dollars, where one is."""
+    near = nodes[max(0, place - _UNIT_NEAR) : place + _UNIT_NEAR + 1]
+    units = {base_form(node.text.lower()) for node in near if node.op is Op.UNIT and node.text.isalpha()}
+    if not units:
+        return frozenset()
+    columns = {
+        (link.table, link.column): any(
+            not units.isdisjoint(name) for name in index.entry_of_column(link.table, link.column).names
+        )
+        for link in nodes[place].candidates
+        if link.column is not None and link.value is None
+    }
+    tables = {table for (table, _), is_said in columns.items() if is_said}
+    return frozenset(column for column, is_said in columns.items() if column[0] in tables and not is_said)
+
+
+_UNIT_NEAR: Final = 5
+
+
 def _list_around(nodes: Sequence[Node], place: int) -> tuple[int, int]:
     """Return where the list of columns that a node is in begins and ends."""
     begun, end = place, place + 1

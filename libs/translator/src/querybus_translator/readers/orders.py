@@ -140,7 +140,10 @@ def _rows_by_figure(sketch: Sketch) -> None:
         table, column = sketch.table(listed), sketch.column(named)
         if table is None or column is None or column.table != table or listed != place - 1 or not sketch.is_free(named):
             continue
-        opens = all(node.kind is NodeKind.STOP or node.op is Op.SHOW for node in sketch.nodes[:listed])
+        opens = all(
+            node.kind is NodeKind.STOP or node.op is Op.SHOW or sketch.value(other) is not None
+            for other, node in enumerate(sketch.nodes[:listed])
+        )
         sorts = bool(sketch.orderings) or any(node.op in SORTING for node in sketch.nodes)
         is_kind = has_few_values(sketch, column) and not sorts
         is_figure = sketch.is_numeric(column) and not sketch.is_key(column) and not is_kind

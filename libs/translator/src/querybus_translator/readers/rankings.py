@@ -320,6 +320,9 @@ def _aggregate_from(sketch: Sketch, place: int | None) -> Measure | None:
         return None
     named = sketch.after(place)
     column = sketch.column(named) or rating_of_rows(sketch, named)
+    if column is None and named is not None and sketch.table(named) is not None:
+        # "The largest total harvest".
+        column = amount_of_rows(sketch, named) or one_amount(sketch, named + 1)
     if column is None or not sketch.is_numeric(column):
         return None
     sketch.take(place, named)
@@ -399,6 +402,12 @@ def _by_concept(
     if result is not None and lasts(sketch, place) and not sketch.words_of(result[0]).isdisjoint(_ENDS):
         # The longest contract is not the one that began last.
         result = None
+    if result is not None and table not in (None, result[0].table, *sketch.same_rows(result[0].table)):
+        # "The farm with the largest harvest" is not the largest farm.
+        is_size = sketch.nodes[place].text.lower().endswith(SIZES) and result[0].table not in sketch.same_rows(
+            table or 0
+        )
+        result = None if is_size else result
     ranked = sketch.nearest_table(place) if table is None else table
     if ranked is not None and is_of_time(sketch, place):
         result = newest(sketch, ranked, result)

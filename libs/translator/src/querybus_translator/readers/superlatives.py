@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
@@ -51,7 +52,17 @@ def is_said_of(sketch: Sketch, previous: int | None, place: int) -> bool:
 
 def ranks(sketch: Sketch, column: ColumnRef) -> bool:
     """Whether rows can be ranked by a column: figures and times, not texts that merely stand beside the superlative."""
-    return (sketch.is_numeric(column) and not sketch.is_key(column)) or column in sketch.time_columns(column.table)
+    is_figure = sketch.is_numeric(column) and not sketch.is_key(column)
+    return is_figure or column in sketch.time_columns(column.table) or holds_clocks(sketch, column)
+
+
+def holds_clocks(sketch: Sketch, column: ColumnRef) -> bool:
+    """Whether a text is a time of the day, written so that it sorts as one: 09:30."""
+    values = sketch.index.column(column.table, column.column).values
+    return sketch.kind(column) is ColumnKind.TIME or (bool(values) and all(map(_CLOCK.fullmatch, values)))
+
+
+_CLOCK: Final = re.compile(r"[0-2]\d:[0-5]\d(?::[0-5]\d)?")
 
 
 def is_of_time(sketch: Sketch, place: int) -> bool:
@@ -87,7 +98,11 @@ EXACT_MIN = 0.99
 def says_when(sketch: Sketch, place: int, column: ColumnRef) -> bool:
     words = sketch.words_of(column)
     meant = {word for concept in concepts_of(sketch, place) for word in concept.of}
-    return sketch.kind(column) in TEMPORAL or not words.isdisjoint(meant | {"month", "年份", "时间", "日期"})
+    return (
+        sketch.kind(column) in TEMPORAL
+        or holds_clocks(sketch, column)
+        or not words.isdisjoint(meant | {"month", "年份", "时间", "日期"})
+    )
 
 
 def is_other_kind(sketch: Sketch, place: int, column: ColumnRef) -> bool:

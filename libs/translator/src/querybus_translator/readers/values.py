@@ -376,6 +376,9 @@ def read_bare_number(sketch: Sketch, place: int) -> None:
         return
     column = sketch.column(left) if sketch.is_free(left) else None
     between = {node.text.lower() for node in sketch.nodes[(left or 0) + 1 : place]}
+    if between & {"have", "has", "had"} and sketch.table(right) is not None:
+        # "Which towns have only one cinema": so many of them, and no town of that number.
+        column = None
     if between & {"of", "for", "in"} and right == place + 1 and sketch.is_numeric(sketch.column(right)):
         column = None
     if column is not None and between & {"of", "for", "in", "during"} and looks_like_year(number):
@@ -402,7 +405,8 @@ def read_bare_number(sketch: Sketch, place: int) -> None:
             return
     table = sketch.table(right) if sketch.is_free(right) else None
     # "The second author" is no number of authors.
-    if table is not None and not sketch.asked[place] and sketch.nodes[place].text.lower() not in lexicon().ordinals:
+    is_said = not sketch.asked[place] or bool(between & {"have", "has", "had"})
+    if table is not None and is_said and sketch.nodes[place].text.lower() not in lexicon().ordinals:
         sketch.take(place, right)
         count_rows(sketch, place, table, Operator.EQUAL, number)
         return

@@ -96,8 +96,11 @@ def other_names(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 
 def figures_of(column: Column) -> tuple[tuple[str, ...], ...]:
-    """Return what a figure is besides called by what it counts: copies sold are copies."""
+    """Return what a figure is besides called by what it counts, or is measured in: copies sold are copies, hectares an area."""
     words = tuple(spoken_name(column.name).lower().split())
+    unit = unit_of_measure(words[0]) if len(words) == 1 else None
+    if unit is not None and unit[0] in _MEASURED:
+        return ((unit[0],),)
     if column.kind not in (ColumnKind.INTEGER, ColumnKind.NUMBER) or len(words) != _NAME_WORDS_MIN:
         return ()
     is_done = words[1] in _DONE or words[1].endswith("ed")
@@ -105,6 +108,7 @@ def figures_of(column: Column) -> tuple[tuple[str, ...], ...]:
     return ((base_form(words[0]),),) if is_done and words[0] not in _GENERAL and not is_measured else ()
 
 
+_MEASURED: Final = frozenset({"area", "weight"})
 _DONE: Final = frozenset({"sold", "won", "lost", "seen", "given", "taken", "made", "spent", "drawn", "held", "bought"})
 _GENERAL: Final = frozenset(
     {

@@ -434,15 +434,15 @@ def _is_shared(sketch: Sketch, anchor: int, columns: list[ColumnRef]) -> bool:
         if place
     ):
         return True
-    picks = sketch.assignment.picks
-    return all(
-        sketch.table(place) != anchor and not (pick.table == anchor and pick.with_table)
-        for place, pick in picks.items()
-    )
+    picks = sketch.assignment.picks.values()
+    # "Which critic reviewed the most movies" speaks of no reviews.
+    spoken = (pick for pick in picks if pick.table == anchor and pick.score >= _NOUN_MIN)
+    return not any(pick.column is None or pick.with_table for pick in spoken)
 
 
 _HAVING: Final = frozenset({"'s", "’s", "has", "have", "had"})
 _HEAD_MAX: Final = 4
+_NOUN_MIN: Final = 0.95
 
 
 def _combined(sketch: Sketch, form: Form) -> Form:
