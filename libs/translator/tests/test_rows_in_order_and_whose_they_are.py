@@ -76,7 +76,18 @@ INSERT INTO harvests VALUES (1, 1, 1, 2022, 50), (2, 1, 2, 2022, 8), (3, 2, 3, 2
 INSERT INTO showing VALUES (1, 'Eve', 1, '2023-11-05', '20:00'), (2, 'Gus', 2, '2023-11-05', '09:30'), (3, 'Eve', 3, '2023-11-06', '08:00');
 INSERT INTO train VALUES (1, 71, 'Riga', 'Tartu'), (2, 72, 'Tartu', 'Riga'), (3, 73, 'Riga', 'Riga');
 """
+CINEMA_ROWS = """
+CREATE TABLE movie (movie_id INTEGER PRIMARY KEY, title TEXT, release_date DATE);
+CREATE TABLE showing (showing_id INTEGER PRIMARY KEY, movie_id INTEGER REFERENCES movie (movie_id), show_date DATE, seats INTEGER);
+CREATE TABLE authorship (movie_id INTEGER REFERENCES movie (movie_id), writer_id INTEGER, author_order INTEGER, PRIMARY KEY (movie_id, writer_id));
+CREATE TABLE review (review_id INTEGER PRIMARY KEY, movie_id INTEGER REFERENCES movie (movie_id), score REAL);
+INSERT INTO movie VALUES (1, 'Red Dunes', '2022-03-04'), (2, 'Iron Sea', '2023-10-01');
+INSERT INTO showing VALUES (1, 1, '2022-03-10', 20), (2, 2, '2023-11-05', 30);
+INSERT INTO authorship VALUES (1, 5, 1), (1, 6, 2), (2, 5, 1);
+INSERT INTO review VALUES (1, 1, 7.5), (2, 2, 9);
+"""
 SCRIPTS = {
+    "cinema": CINEMA_ROWS,
     "farms": FARMS_ROWS,
     "parks": PARKS_ROWS,
     "runs": RUNS_ROWS,
@@ -183,6 +194,8 @@ def test_what_happened_to_those_who_are_named_is_a_condition(
         ("runs", "Who was disqualified?"),
         ("school", "What is the first lesson on Monday?"),
         ("farms", "Show the farm with the largest harvest in 2022."),
+        ("cinema", "Who wrote the review with the highest score?"),
+        ("cinema", "Find the titles of movies that have exactly two authors."),
     ],
 )
 def test_what_nothing_ranks_and_nobody_names_is_asked_about(
@@ -218,6 +231,8 @@ def test_what_nothing_ranks_and_nobody_names_is_asked_about(
         ("farms", "Which farms have a price above 700 dollars?", [("Acre",), ("Hill",)]),
         ("farms", "What is the number of the train from Tartu to Riga?", [(72,)]),
         ("farms", "How many crops fall into each season?", [("Autumn", 2), ("Summer", 1)]),
+        ("cinema", "Find the titles of the movies that were shown after November 1, 2023.", [("Iron Sea",)]),
+        ("cinema", "Which movies were released after November 1, 2023?", []),
         ("cargo", "Show the vessel names and the names of their captains.", [("Aurora", "Otto"), ("Brisa", "Lia")]),
         ("cargo", "Show the name of the oldest captain and the vessels he commands.", [("Otto", "Aurora")]),
         ("cargo", "Which vessel carried the most cargo on a single voyage?", [("Brisa",)]),

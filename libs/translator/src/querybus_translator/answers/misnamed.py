@@ -47,7 +47,16 @@ def names_nobody(whole: Whole) -> bool:
         and whole.sketch.kind(target.column) is ColumnKind.INTEGER
         for target in whole.form.targets
     )
-    is_nobody = is_figure or echoes or is_number or _names_a_place(whole)
+    # "Who wrote the best review" is no title.
+    is_title = any(
+        target.column is not None
+        and all(
+            name[-1] == "title"
+            for name in whole.sketch.index.entry_of_column(target.column.table, target.column.column).names
+        )
+        for target in whole.form.targets
+    )
+    is_nobody = is_figure or echoes or is_number or is_title or _names_a_place(whole)
     return asks_who and not whole.form.group and bool(whole.form.targets) and is_nobody
 
 

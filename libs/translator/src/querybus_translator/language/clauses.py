@@ -5,6 +5,7 @@ Nothing here reads a condition by itself.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -153,6 +154,8 @@ def _day_of_deed(sketch: Sketch, place: int, column: ColumnRef) -> ColumnRef | N
     own = {stem(word) for word in _beside_time(sketch, column)}
     if sketch.chinese or not own or any(stem(word) in own for word in words):
         return None
+    if (deed := _day_of_rows_done(sketch, words[:place], column)) is not None:
+        return deed
     named = sketch.mentioned_tables()
     if column.table in named and not any(word in lexicon().verbs for word in words[:place]):
         return None
@@ -168,6 +171,22 @@ def _day_of_deed(sketch: Sketch, place: int, column: ColumnRef) -> ColumnRef | N
         # "Ships that sailed to Genoa in 2022": the only day on the way, however it is called.
         found = times
     return found[0] if len(found) == 1 else None
+
+
+def _day_of_rows_done(sketch: Sketch, words: Sequence[str], column: ColumnRef) -> ColumnRef | None:
+    """ "Movies that were shown after May", which showings say: the day of the rows that are called after what was done."""
+    graph = sketch.index.graph
+    rows = {edge.source for edge in graph.edges_of(column.table) if edge.target == column.table != edge.source}
+    done = {stem(word) for word, before in zip(words[1:], words, strict=False) if before in _PASSIVE}
+    times = [
+        sketch.time_columns(table)[0]
+        for table in sorted(rows)
+        if sketch.time_columns(table) and any(stem(word) in done for word in sketch.index.table_words[table])
+    ]
+    return times[0] if len(times) == 1 else None
+
+
+_PASSIVE: Final = frozenset({"was", "were", "been", "is", "are"})
 
 
 def _beside_time(sketch: Sketch, column: ColumnRef) -> set[str]:

@@ -30,7 +30,7 @@ from querybus_translator.readers.figures.amounts import amount_of_rows, is_of_mo
 from querybus_translator.readers.figures.compared_rows import close_compared_rows, open_compared_rows
 from querybus_translator.readers.figures.payments import amount_of_verb, only_meant
 from querybus_translator.readers.figures.stocks import says_least, stock_beside
-from querybus_translator.readers.figures.units import column_of_unit, measures_otherwise, read_units
+from querybus_translator.readers.figures.units import column_of_unit, is_place_of, measures_otherwise, read_units
 from querybus_translator.readers.patterns import read_patterns, read_patterns_behind
 from querybus_translator.readers.superlatives import is_lasting, takes_time
 from querybus_translator.readers.time.clocks import read_clocks, read_days_of_weeks
@@ -324,6 +324,7 @@ def _of_what_is_behind(sketch: Sketch, place: int, figure: int, right: int | Non
             sketch.having.append((place, Comparison(Measure(behind, aggregate), operator, Literal(number))))
             return
         sketch.take(place, figure, right)
+        sketch.doubts += float(is_place_of(sketch, right, behind))
         add_condition(sketch, place, Measure(behind), operator, Literal(number))
         return
     if behind is not None and right is not None and right <= figure + 2:

@@ -22,6 +22,7 @@ from querybus_translator.language.clauses import (
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.stems import base_form
 from querybus_translator.language.time.periods import whole_year
+from querybus_translator.readers.figures.units import is_place_of
 from querybus_translator.readers.time.periods import within
 from querybus_translator.schema.labels import key_columns, whole_name
 from querybus_translator.schema.phrases import NodeKind
@@ -414,6 +415,7 @@ def read_bare_number(sketch: Sketch, place: int) -> None:
     if column is not None and sketch.is_numeric(column):
         take_units(sketch, place)
         sketch.take(place, right)
+        sketch.doubts += float(is_place_of(sketch, right, column))
         sketch.conditions.append(Placed(place, Comparison(Measure(column), Operator.EQUAL, Literal(number))))
         return
     if looks_like_year(number):

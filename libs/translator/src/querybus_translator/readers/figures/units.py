@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Final
 
 from querybus_translator.language.lexicon import lexicon
 from querybus_translator.language.names import name_words
 from querybus_translator.language.units import Unit, unit_of_measure
+from querybus_translator.readers.figures.amounts import is_head
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import AllOf, ColumnRef, Comparison, Condition, Literal
 from querybus_translator.writing.sketch import Placed, Sketch
@@ -106,3 +108,12 @@ def _unit_of(sketch: Sketch, column: ColumnRef) -> Unit | None:
     named = sketch.index.column(column.table, column.column)
     said = named.unit.get("en") or named.unit.get("zh")
     return unit_of_measure(said or (name_words(named.name) or ("",))[-1])
+
+
+def is_place_of(sketch: Sketch, place: int | None, column: ColumnRef) -> bool:
+    """Whether a column says in which place of several one is, and not how many there are: "two authors" by an author's order."""
+    names = sketch.index.entry_of_column(column.table, column.column).names
+    return place is not None and not is_head(sketch, place, column) and any(name[-1] in _PLACES_OF for name in names)
+
+
+_PLACES_OF: Final = frozenset({"order", "rank", "position", "place", "sequence", "index", "level"})
