@@ -307,6 +307,9 @@ def passes_over_predicate(whole: Whole) -> bool:
     is_verb = nodes[-1].kind is NodeKind.STOP and verb in lexicon().verbs and nodes[-2].text.lower() in _COPULAS
     # "The halls where they are given".
     is_verb = is_verb and nodes[-3].text.lower() != "they"
+    # "How many patients are registered", where nothing is called a registration.
+    is_kept = verb in _KEPT and all(stem(word) != stem(verb) for word in whole.sketch.index.own)
+    is_verb = is_verb and not is_kept
     # "How many votes are recorded", of a table of voting records.
     own = {stem(word) for table in tables_of(form) for word in name_words(whole.sketch.index.table(table).name)}
     are_figures = any(target.aggregate in (Aggregate.MAXIMUM, Aggregate.MINIMUM) for target in form.targets)
@@ -314,6 +317,7 @@ def passes_over_predicate(whole: Whole) -> bool:
 
 
 _PREDICATE_NODES_MIN: Final = 3
+_KEPT: Final = frozenset({"registered", "recorded", "listed", "stored"})
 _COPULAS: Final = frozenset({"is", "are", "was", "were"})
 
 
