@@ -21,6 +21,7 @@ from querybus_translator.writing.form import (
     AnyOf,
     ColumnRef,
     Comparison,
+    Form,
     Literal,
     Membership,
     Operator,
@@ -85,12 +86,36 @@ def shows_others(whole: Whole) -> bool:
     if head is None or not asks or not targets or sketch.chinese:
         return False
     behind = sketch.nodes[2] if len(sketch.nodes) > 2 else None
-    if behind is not None and (behind.kind in (NodeKind.LINK, NodeKind.MARK) or behind.op is not None):
+    # "Which listeners subscribed to ..." asks for no day on which they did.
+    is_deed = behind is not None and behind.text.lower().endswith("ed")
+    if behind is not None and not is_deed and (behind.kind in (NodeKind.LINK, NodeKind.MARK) or behind.op is not None):
         return False
     # "Which employees work in Paris and smoke" asks for no flag.
     are_flags = all(target.column is not None and sketch.is_flag(target.column) for target in targets)
     own = {head, *sketch.same_rows(head)}
     return are_flags or all(target.aggregate is None and target.home not in own for target in targets)
+
+
+def lacks_row_by_row(whole: Whole) -> bool:
+    """ "Which countries have parks but no visitors": of one row of a country there may be none, and of another some."""
+    sketch, form = whole.sketch, whole.form
+    head = sketch.after(0)
+    column = sketch.column(head) if sketch.op(0) is Op.SHOW else None
+    asks = (
+        head is not None
+        and head + 1 < len(sketch.nodes)
+        and sketch.nodes[head + 1].text.lower() in ("have", "has", "had")
+    )
+    if sketch.chinese or column is None or not asks or {target.column for target in form.targets} != {column}:
+        return False
+    own = {*labels(sketch.index, column.table), *key_columns(sketch.index, column.table)}
+    return column not in own and _denies_rows(form, column)
+
+
+def _denies_rows(form: Form, head: ColumnRef) -> bool:
+    """Whether a form, or one within it, denies rows by anything but what is asked for."""
+    inside = [condition for condition in form.where if isinstance(condition, Membership)]
+    return any((item.negated and item.left != head) or _denies_rows(item.form, head) for item in inside)
 
 
 def contradicts(whole: Whole) -> bool:
@@ -342,6 +367,7 @@ MISNAMED: Final[tuple[Rule, ...]] = (
     lacks_beside_its_own_day,
     lacks_what_it_shows,
     names_another_agent,
+    lacks_row_by_row,
     names_no_person,
     names_nobody,
     names_the_named,

@@ -84,7 +84,11 @@ def _relates(sketch: Sketch, place: int) -> bool:
     is_asked = word in words.verbs_behind_do and any(node.text.lower() in _DOING for node in sketch.nodes[:place])
     if not is_asked and word not in words.relating:
         return False
-    kinds = {sketch.index.real(pick.table) for pick in sketch.assignment.picks.values()}
+    picks = sketch.assignment.picks
+    kinds = {sketch.index.real(pick.table) for pick in picks.values()}
+    if {other < place for other, pick in picks.items() if pick.column is not None} == {True, False}:
+        # "Critics who gave a score below 6", of reviews that name both.
+        return True
     return len(kinds) + any(node.kind is NodeKind.TEXT for node in sketch.nodes) > 1
 
 

@@ -137,8 +137,13 @@ def _rows_by_figure(sketch: Sketch) -> None:
         return
     for place in sketch.free_places(Op.BY):
         listed, named = sketch.before(place), sketch.after(place)
+        if listed is not None and sketch.nodes[listed].period is not None:
+            # "The races in 2023 by date".
+            listed = sketch.before(listed)
         table, column = sketch.table(listed), sketch.column(named)
-        if table is None or column is None or column.table != table or listed != place - 1 or not sketch.is_free(named):
+        if table is None or listed is None or column is None or column.table != table or not sketch.is_free(named):
+            continue
+        if any(node.kind is not NodeKind.STOP and node.period is None for node in sketch.nodes[listed + 1 : place]):
             continue
         opens = all(
             node.kind is NodeKind.STOP or node.op is Op.SHOW or sketch.value(other) is not None

@@ -33,6 +33,7 @@ from querybus_translator.readers.superlatives import (
     is_direct,
     is_done,
     is_first,
+    is_judged,
     is_lasting,
     is_of_time,
     is_other_kind,
@@ -344,7 +345,8 @@ def _highest(sketch: Sketch, place: int) -> None:
     by = _aggregate_from(sketch, following)
     if by is not None:
         sketch.take(place)
-        sketch.rankings.append(Ranking(place, by, descending, count))
+        is_least = by.column is not None and is_judged(sketch, place, by.column)
+        sketch.rankings.append(Ranking(place, by, descending is not is_least, count))
         return
     if sketch.op(following) is Op.COUNT:
         named = head_of_compound(sketch, sketch.after(following))
@@ -358,8 +360,7 @@ def _highest(sketch: Sketch, place: int) -> None:
         sketch.take(place, following)
         sketch.doubts += 1.0 if is_other_kind(sketch, place, column) or names_rows(sketch, place, following) else 0.0
         is_asked = is_direct(sketch, place) and where is None
-        # "The fastest finish time": the least of them.
-        descending = descending is not (is_lasting(sketch, column) and is_reversed(sketch, place, column))
+        descending = descending is not is_judged(sketch, place, column)
         sketch.rankings.append(Ranking(place, Measure(column), descending, count, direct=is_asked))
         return
     if _by_figure_before(sketch, place, descending, count, is_counted=where is not None):

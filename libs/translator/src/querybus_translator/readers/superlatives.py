@@ -142,8 +142,10 @@ _HOW_MUCH = frozenset({"是多少", "多少"})
 def is_reversed(sketch: Sketch, place: int, column: ColumnRef) -> bool:
     """Whether more of an adjective means less of the column: the oldest by founding year is the earliest."""
     words = sketch.words_of(column)
-    if sketch.nodes[place].text.lower().split()[-1] in _AS_JUDGED and is_lasting(sketch, column):
-        # The best finish time is the shortest.
+    if sketch.nodes[place].text.lower().split()[-1] in _AS_JUDGED and (
+        is_lasting(sketch, column) or words & _STANDINGS
+    ):
+        # The best finish time is the shortest, the best position the first.
         return True
     for concept in concepts_of(sketch, place):
         if any(words & sketch.index.similar(item).keys() for item in concept.of):
@@ -155,7 +157,14 @@ def is_reversed(sketch: Sketch, place: int, column: ColumnRef) -> bool:
     return False
 
 
+def is_judged(sketch: Sketch, place: int, column: ColumnRef) -> bool:
+    """ "The fastest finish time", "the best position": the least of them, by a column that is named."""
+    is_least = is_lasting(sketch, column) or bool(sketch.words_of(column) & _STANDINGS)
+    return is_least and is_reversed(sketch, place, column)
+
+
 _AS_JUDGED: Final = frozenset({"best", "worst"})
+_STANDINGS: Final = frozenset({"position", "rank", "ranking", "place", "standing"})
 
 
 def concepts_of(sketch: Sketch, place: int) -> tuple[Concept, ...]:
@@ -232,18 +241,28 @@ def is_done(sketch: Sketch, place: int) -> bool:
 
 
 def doer(sketch: Sketch, place: int, table: int) -> ColumnRef | None:
-    """ "Who wrote the most plays": the column of the plays that is called after the one who does it, their writer or author."""
+    """ "Who wrote the most plays": the column of the plays that is called after the one who does it, their writer or author.
+
+    "Who did the most inspections": whose name they have, an `inspector_name`.
+    """
     asks = sketch.nodes[0]
     verb = base_form(sketch.nodes[place - 1].text.lower()) if place else ""
     if sketch.chinese or asks.op is not Op.SHOW or asks.text.lower() not in {"who", "who has", "who have"} or place > 3:
         return None
     agents = [verb + ending for ending in ("er", "or", "r")] + [verb.removesuffix("e") + "or"]
     close = {word for agent in agents for word in sketch.index.similar(agent)}
-    columns = [
+    texts = [
         ColumnRef(table, number)
         for number, column in enumerate(sketch.index.table(table).columns)
         if column.kind is ColumnKind.TEXT
-        and any(name[-1] in close for name in sketch.index.entry_of_column(table, number).names)
+    ]
+    names = {text: sketch.index.entry_of_column(table, text.column).names for text in texts}
+    columns = [text for text in texts if any(name[-1] in close for name in names[text])]
+    own = sketch.index.table_words[table]
+    columns = columns or [
+        text
+        for text in texts
+        if any(name[1:] == ("name",) and name[0].endswith(("er", "or")) and name[0] not in own for name in names[text])
     ]
     return columns[0] if len(columns) == 1 else None
 

@@ -199,18 +199,18 @@ _KIND_SCORE: Final = 0.95
 
 
 def _asks_when(tokens: Sequence[Token], place: int) -> bool:
-    """Whether it is asked when something was done, or who did it first or last: "when was she hired", "hired most recently"."""
+    """Whether it is asked or said when something was done: "when was she hired", "hired most recently", "opened after 1990"."""
     behind = [token.norm for token in tokens[place + 1 : place + 3]]
     first = [token.norm for token in tokens[:3]]
     asks_year = first[:2] in _WHICH_YEAR or first[1:] in _WHICH_YEAR
-    return (
-        tokens[0].norm == "when"
-        or asks_year
-        or bool(behind and behind[behind[0] == "most" and len(behind) > 1] in _IN_TIME)
-    )
+    is_said = bool(behind) and behind[0] in _BOUNDS and behind[-1].isdigit() and len(behind[-1]) == _YEAR_DIGITS
+    is_first = bool(behind) and behind[behind[0] == "most" and len(behind) > 1] in _IN_TIME
+    return tokens[0].norm == "when" or asks_year or is_said or is_first
 
 
 _WHICH_YEAR: Final = (["which", "year"], ["what", "year"])
+_YEAR_DIGITS: Final = 4
+_BOUNDS: Final = frozenset({"after", "before", "since", "in", "until", "between", "from", "by"})
 _IN_TIME: Final = frozenset({"first", "last", "earliest", "latest", "recently"})
 
 

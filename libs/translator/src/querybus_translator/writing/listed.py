@@ -141,6 +141,8 @@ def _tables_beside(sketch: Sketch) -> None:
         is_beside = is_own or (bool(words) and words[0] == "with")
         # "Makers and models", where models have makers: both are listed.
         is_listed = is_joined and sketch.column(sketch.before(sketch.before(place))) in {one.column for one in plain}
+        # "Each ride with its park and the park's country": the park as well.
+        is_listed = is_listed or _owns_again(sketch, place, table)
         is_beside = is_beside or (is_listed and not sketch.chinese)
         if any(measure.home == table and (not is_beside or measure.column in named) for measure in plain):
             continue
@@ -149,6 +151,14 @@ def _tables_beside(sketch: Sketch) -> None:
         rating = rating_of_rows(sketch, place)
         shown = labels(sketch.index, table, chinese=sketch.chinese) if rating is None else (rating,)
         sketch.targets += [(place, Measure(column)) for column in shown]
+
+
+def _owns_again(sketch: Sketch, place: int, table: int) -> bool:
+    """Whether rows that are listed are named once more behind, as those whose something is."""
+    return any(
+        sketch.table(other) == table and sketch.nodes[other + 1].text in {"'s", "’s"}
+        for other in range(place + 1, len(sketch.nodes) - 1)
+    )
 
 
 def _is_whose(sketch: Sketch, beside: ColumnRef | None, whose: int, *, opens: bool) -> bool:

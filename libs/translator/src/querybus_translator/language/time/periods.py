@@ -13,7 +13,7 @@ from datetime import date, timedelta
 from itertools import pairwise
 from typing import Final
 
-from querybus_translator.language.time.spans import Period, decade, to_date
+from querybus_translator.language.time.spans import Period, century, decade, to_date
 from querybus_translator.language.time.words import Unit, chinese_number, times
 from querybus_translator.language.tokens import Token, TokenKind
 
@@ -27,6 +27,7 @@ def read_period(tokens: Sequence[Token], start: int, today: date) -> tuple[int, 
         _dated,
         to_date,
         decade,
+        century,
         _days_first,
         _half,
         _rolling,
