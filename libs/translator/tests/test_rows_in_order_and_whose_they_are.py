@@ -206,6 +206,7 @@ def test_what_happened_to_those_who_are_named_is_a_condition(
         ("school", "What is the first lesson on Monday?"),
         ("farms", "Show the farm with the largest harvest in 2022."),
         ("cinema", "Who wrote the review with the highest score?"),
+        ("cinema", "List the titles of the movies and their authors."),
         ("parks", "Which countries have parks but no visits?"),
         ("cinema", "Find the titles of movies that have exactly two authors."),
     ],

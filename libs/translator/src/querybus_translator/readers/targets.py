@@ -38,6 +38,7 @@ from querybus_translator.readers.figures.shares import (
     read_rows_of_flags,
     read_shares,
 )
+from querybus_translator.readers.figures.units import is_place_of
 from querybus_translator.readers.superlatives import LASTING, is_lasting, is_of_row
 from querybus_translator.schema.labels import holds_years, key_columns, labels
 from querybus_translator.schema.phrases import NodeKind
@@ -90,7 +91,7 @@ def read_targets(sketch: Sketch) -> None:
             sketch.take(place)
             sketch.doubts += (
                 1.0 if is_faint_year(sketch, place, column) or _is_of_others(sketch, place, column) else 0.0
-            )
+            ) + float(is_place_of(sketch, place, column))
             sketch.targets.append((place, Measure(column)))
     read_rates(sketch)
     _on_average(sketch)
