@@ -403,12 +403,11 @@ def _by_concept(
     if result is not None and lasts(sketch, place) and not sketch.words_of(result[0]).isdisjoint(_ENDS):
         # The longest contract is not the one that began last.
         result = None
-    if result is not None and table not in (None, result[0].table, *sketch.same_rows(result[0].table)):
+    if result is not None and table is not None and sketch.nodes[place].text.lower().endswith(SIZES):
         # "The farm with the largest harvest" is not the largest farm.
-        is_size = sketch.nodes[place].text.lower().endswith(SIZES) and result[0].table not in sketch.same_rows(
-            table or 0
-        )
-        result = None if is_size else result
+        sized = result[0].table
+        is_own = sized in (table, *sketch.same_rows(table)) or table in sketch.same_rows(sized)
+        result = result if is_own else None
     ranked = sketch.nearest_table(place) if table is None else table
     if ranked is not None and is_of_time(sketch, place):
         result = newest(sketch, ranked, result)

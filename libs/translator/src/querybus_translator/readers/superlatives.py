@@ -142,9 +142,7 @@ _HOW_MUCH = frozenset({"是多少", "多少"})
 def is_reversed(sketch: Sketch, place: int, column: ColumnRef) -> bool:
     """Whether more of an adjective means less of the column: the oldest by founding year is the earliest."""
     words = sketch.words_of(column)
-    if sketch.nodes[place].text.lower().split()[-1] in _AS_JUDGED and (
-        is_lasting(sketch, column) or words & _STANDINGS
-    ):
+    if sketch.nodes[place].text.lower().split()[-1] in _AS_JUDGED and _is_best_least(sketch, column):
         # The best finish time is the shortest, the best position the first.
         return True
     for concept in concepts_of(sketch, place):
@@ -159,8 +157,12 @@ def is_reversed(sketch: Sketch, place: int, column: ColumnRef) -> bool:
 
 def is_judged(sketch: Sketch, place: int, column: ColumnRef) -> bool:
     """ "The fastest finish time", "the best position": the least of them, by a column that is named."""
-    is_least = is_lasting(sketch, column) or bool(sketch.words_of(column) & _STANDINGS)
-    return is_least and is_reversed(sketch, place, column)
+    return _is_best_least(sketch, column) and is_reversed(sketch, place, column)
+
+
+def _is_best_least(sketch: Sketch, column: ColumnRef) -> bool:
+    """Whether the least of a figure is the best: how long something took, in which place somebody came."""
+    return is_lasting(sketch, column) or not sketch.words_of(column).isdisjoint(_STANDINGS)
 
 
 _AS_JUDGED: Final = frozenset({"best", "worst"})

@@ -153,6 +153,10 @@ def _tables_beside(sketch: Sketch) -> None:
         sketch.targets += [(place, Measure(column)) for column in shown]
 
 
+def _first_named(sketch: Sketch) -> int | None:
+    return next((place for place in range(len(sketch.nodes)) if sketch.pick(place) is not None), None)
+
+
 def _owns_again(sketch: Sketch, place: int, table: int) -> bool:
     """Whether rows that are listed are named once more behind, as those whose something is."""
     return any(
@@ -170,7 +174,7 @@ def _is_whose(sketch: Sketch, beside: ColumnRef | None, whose: int, *, opens: bo
 
 def _head_beside(sketch: Sketch) -> None:
     """ "Trails in Pine Ridge and their lengths", "which chef taught most and how often": whose it is is listed as well."""
-    head = next((place for place in range(len(sketch.nodes)) if sketch.pick(place) is not None), None)
+    head = _first_named(sketch)
     table = sketch.table(head)
     if sketch.chinese or head is None or table is None or not sketch.targets or not sketch.asked[head]:
         return
@@ -227,7 +231,7 @@ def _listed_tables(sketch: Sketch) -> None:
 
 def _theirs_behind(sketch: Sketch) -> None:
     """ "Teachers hired after 2010 and their departments": they and what they have, whatever is said of them between."""
-    head = next((place for place in range(len(sketch.nodes)) if sketch.pick(place) is not None), None)
+    head = _first_named(sketch)
     if sketch.chinese or sketch.table(head) is None or not sketch.is_free(head):
         return
     for joint, node in enumerate(sketch.nodes):

@@ -63,13 +63,15 @@ _DECADE: Final = re.compile(r"((?:1[5-9]|20)\d0)'?s")
 def century(tokens: Sequence[Token], start: int, today: date) -> tuple[int, Period] | None:  # noqa: ARG001 - one signature
     """ "In the 20th century": a hundred years, of which 1901 is the first."""
     place = start + (tokens[start].norm == "the")
-    words = [token.norm for token in tokens[place : place + 3] if token.norm != "-"]
-    said = _NTH.fullmatch(words[0]) if words[1:2] == ["century"] else None
-    number = int(said[1]) if said is not None else _NTH_IN_WORDS.get(words[0], 0) if words[1:2] == ["century"] else 0
+    words = [token.norm for token in tokens[place : place + 3]]
+    length = 3 if words[1:2] == ["-"] else 2
+    if words[length - 1 : length] != ["century"]:
+        return None
+    said = _NTH.fullmatch(words[0])
+    number = _NTH_IN_WORDS.get(words[0], 0) if said is None else int(said[1])
     if number not in _CENTURIES:
         return None
-    end = place + (3 if tokens[place + 1].norm == "-" else 2)
-    return end, Period(date(100 * number - 99, 1, 1), date(100 * number + 1, 1, 1))
+    return place + length, Period(date(100 * number - 99, 1, 1), date(100 * number + 1, 1, 1))
 
 
 _NTH: Final = re.compile(r"(\d{1,2})(?:st|nd|rd|th)")
