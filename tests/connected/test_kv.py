@@ -12,7 +12,7 @@ from querybus.bus.admin.embedded_server import EmbeddedNats
 from querybus.bus.connection import Held
 from querybus.bus.log.publish import BusTrouble, TooLarge
 from querybus.bus.stores import catalogs
-from querybus.bus.stores.buckets import ConnectionStore, CredentialStore, WriteStore
+from querybus.bus.stores.buckets import ConnectionStore, CredentialStore, RunStore, WriteStore
 from querybus.bus.stores.catalogs import CatalogStore, fitting
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
 from querybus.core.credential import Credential, key_hash
@@ -339,6 +339,21 @@ async def test_nobody_but_the_gateway_reads_credentials(users: Users, monkeypatc
     for service in ("generator", "validator", "executor", "recovery", "presenter"):
         with pytest.raises(BusTrouble):
             await CredentialStore(await users.held(service)).get("acme", "app")
+
+
+async def test_a_statement_that_another_process_began_is_taken_once_it_has_ended(users: Users) -> None:
+    ours, theirs = RunStore(await users.held("executor")), RunStore(await users.held("executor"))
+    query = "018f3f6e-0000-7000-8000-000000000003"
+    assert await ours.begin(query, 7)
+    assert await ours.begin(query, 7), "what did not reach this process the first time"
+    assert not await theirs.begin(query, 7)
+    assert await theirs.begin(query, 8), "another draft of the same query"
+    await ours.end(query, 7)
+    assert await theirs.begin(query, 7)
+    assert not await ours.begin(query, 7)
+    with pytest.raises(BusTrouble):
+        await RunStore(await users.held("presenter")).begin(query, 9)
+    assert users.violations
 
 
 async def test_of_many_that_begin_the_same_write_one_may(bus: EmbeddedNats, users: Users) -> None:

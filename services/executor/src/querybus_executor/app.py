@@ -11,7 +11,7 @@ from querybus.bus.log.sign import Verifier
 from querybus.bus.requests.rpc import serve_database
 from querybus.bus.stage import stage
 from querybus.bus.stage_policy import Runtime, StagePolicy
-from querybus.bus.stores.buckets import ConnectionStore, WriteStore
+from querybus.bus.stores.buckets import ConnectionStore, RunStore, WriteStore
 from querybus.bus.stores.catalogs import CatalogStore
 from querybus.bus.stores.pages import PageStore
 from querybus.core.delivery import Delivery
@@ -30,7 +30,7 @@ from querybus_executor.connections.databases import Connected
 from querybus_executor.connections.reload import ConnectionsReload
 from querybus_executor.connections.writers import Writers
 from querybus_executor.engines.registry import Engines
-from querybus_executor.execute import execute
+from querybus_executor.execute import execute, execute_again
 from querybus_executor.explain import explain, probe
 from querybus_executor.guard_cache import Verdicts
 from querybus_executor.results.pages import ResultPages
@@ -51,7 +51,11 @@ def build(settings: Settings) -> Service:
     databases = Connected(engines.connected(configs, metrics=metrics))
     writers = Writers(configs, alone=engines.without_duckdb_readers)
     verdicts = Verdicts()
-    reading = partial(execute, databases=databases, pages=ResultPages(PageStore(broker)), verdicts=verdicts)
+    reading = partial(
+        execute_again,
+        execute=partial(execute, databases=databases, pages=ResultPages(PageStore(broker)), verdicts=verdicts),
+        runs=RunStore(broker),
+    )
     writing = partial(write, databases=databases, writers=writers, writes=WriteStore(broker))
 
     async def think(envelope: Envelope[Any], delivery: Delivery) -> Envelope[Any] | Failure:

@@ -8,7 +8,7 @@ A full result store costs the further pages, not the answer. Failures come back 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from querybus.core.delivery import Delivery
@@ -23,7 +23,7 @@ from querybus.core.messages import (
 from querybus.core.policy import ConnectionPolicy, Reader
 from querybus.core.subjects import StageName, run_token
 from querybus_executor.guard_cache import Verdict, Verdicts
-from querybus_executor.ports import Databases, Pages, PageWriter, Purpose, Rows, Run
+from querybus_executor.ports import Databases, Pages, PageWriter, Purpose, Rows, Run, Runs
 from querybus_executor.results.hidden_values import engine_warnings, without_values
 from querybus_executor.results.receive import first_page
 from querybus_executor.results.second_draft import compared, with_second
@@ -34,14 +34,32 @@ from querybus_executor.results.value_suggestions import asked_back
 PUBLISHING_SECONDS: Final = 0.3
 """What is kept of the deadline for pages and the conclusion itself."""
 
-RUNS_MAX: Final = 2
-"""Deliveries of a read that are run: what ended two executors may well end the next, with all that runs beside it."""
-
 _ENGINE_MISSES_A_NAME: Final = frozenset({FailureCode.TABLE_NOT_FOUND, FailureCode.COLUMN_NOT_FOUND})
 
 WARNING_BYTES: Final = "the result was cut at the limit of its size in bytes"
 WARNING_LONG_ROW: Final = "a row is too long to be kept: only the first page was kept; select fewer or shorter columns"
 WARNING_STORE: Final = "the result store was full: only the first page was kept"
+
+Execute = Callable[[Envelope[Approved], Delivery], Awaitable[Envelope[Concluded] | Failure]]
+
+
+async def execute_again(
+    envelope: Envelope[Approved], delivery: Delivery, *, execute: Execute, runs: Runs
+) -> Envelope[Concluded] | Failure:
+    """Return what `execute` returns, or a failure where the statement was begun before and its process died.
+
+    What ended two executors may well end the next, with all that runs beside it. The count of deliveries does not say
+    that: a stopping executor gives back, and a cluster that chooses a leader counts some that reached nobody. A first
+    delivery is not written down, as nearly every one ends: so at most two processes die of one statement.
+    """
+    if delivery.deliveries == 1:
+        return await execute(envelope, delivery)
+    if not await runs.begin(envelope.query_id, delivery.sequence):
+        return Failure.of(FailureCode.RESOURCE_LIMIT, "the statement was begun twice and never ended")
+    try:
+        return await execute(envelope, delivery)
+    finally:
+        await runs.end(envelope.query_id, delivery.sequence)
 
 
 async def execute(
@@ -55,8 +73,6 @@ async def execute(
 ) -> Envelope[Concluded] | Failure:
     """Return the conclusion with the first page, or the typed failure of guard or engine."""
     body = envelope.body
-    if delivery.deliveries > RUNS_MAX:
-        return Failure.of(FailureCode.RESOURCE_LIMIT, "the statement was begun twice and never ended")
     database = databases.get(envelope.connection)
     if database is None:
         return Failure.of(FailureCode.CONNECTION, "the connection is not configured here")

@@ -1,4 +1,4 @@
-"""What the executor's verb and its request/reply server need from outside: databases and a place for pages."""
+"""What the executor's verb and its request/reply server need from outside: databases, a place for pages, who runs what."""
 
 from __future__ import annotations
 
@@ -167,4 +167,16 @@ class Pages(Protocol):
 
     def writer(self, run: Run, page_size: int) -> PageWriter:
         """Return a place for the pages of one run, which is read in pages of that size."""
+        ...
+
+
+class Runs(Protocol):
+    """Which process runs a statement whose message had been delivered before."""
+
+    async def begin(self, query: str, sequence: int) -> bool:
+        """Take the statement; False if another process has begun and not ended it; raises BusTrouble."""
+        ...
+
+    async def end(self, query: str, sequence: int) -> None:
+        """Say that the statement is not running any more."""
         ...

@@ -242,7 +242,7 @@ class Settlement:
     async def _last(self, work: _Work) -> Entry | None:
         """Return the last event of the query's log. BusTrouble once the query's time is over.
 
-        While a cluster chooses a leader the message is held: one that is given back counts as a run that never ended.
+        While a cluster chooses a leader the message is held: one that is given back uses up a delivery.
         """
         until_ms = max(work.envelope.deadline_at, work.started_at + PUBLISH_GRACE_MS)
         while True:

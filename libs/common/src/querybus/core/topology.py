@@ -244,7 +244,8 @@ BUCKETS: Final = (
     Bucket(BOARDS),
     Bucket(QUALITY),
     Bucket(BATCHES, max_bytes=_GIB, max_age_seconds=7 * _DAY),
-    # Longer than any redelivery of an `approved` (WORK_AGE_SECONDS in the stream), so that a write never runs again.
+    # Longer than any redelivery of an `approved` (WORK_AGE_SECONDS in the stream), so that a write never runs again, and
+    # a read not after it ended two executors.
     Bucket(WRITES, max_age_seconds=30 * _DAY),
     Bucket(CREDENTIALS),
     Bucket(MODELS),

@@ -1,4 +1,4 @@
-"""The buckets as stores of our own values: catalogs, connections, credentials, and the writes that have begun.
+"""The buckets as stores of our own values: catalogs, connections, credentials, and what has begun to run.
 
 A store holds a connection's rights, no more: one that may only read fails with BusTrouble when it writes. Keys are
 subject tokens, so no name from outside can widen one. What follows changes receives a write as it is published, which is
@@ -7,6 +7,8 @@ a notification and no fact: the value itself is always read from the stream, and
 
 from __future__ import annotations
 
+import secrets
+from contextlib import suppress
 from typing import Final
 
 from pydantic import BaseModel
@@ -23,6 +25,7 @@ from querybus.core.topology import CONNECTIONS, CREDENTIALS, LIMITS, WRITES
 from querybus.ops.clock import Clock, system_clock
 
 CREDENTIAL_TRUST_SECONDS: Final = 5.0
+_ENDED: Final = b"ended"
 
 
 class ConnectionStore:
@@ -192,6 +195,37 @@ class WriteStore:
         """
         subject = subject_of(WRITES, token(query))
         return await store(self._holder.connection, subject, b"{}", {EXPECTED: "0"}) is not None
+
+
+class RunStore:
+    """Which process runs a statement whose message had been delivered before. One store for each process.
+
+    The count of deliveries says less: a cluster that chooses a leader counts some that reached nobody.
+    """
+
+    def __init__(self, holder: Connected) -> None:
+        self._holder = holder
+        self._process = secrets.token_hex(8).encode()
+
+    async def begin(self, query: str, sequence: int) -> bool:
+        """Take the statement of that message; False if another process has begun and not ended it; raises BusTrouble."""
+        subject = _run_subject(query, sequence)
+        kept = await last(self._holder.connection, f"KV_{WRITES}", subject)
+        if kept is not None and kept.data not in (_ENDED, self._process):
+            return False
+        headers = {EXPECTED: str(kept.sequence if kept else 0)}
+        if await store(self._holder.connection, subject, self._process, headers) is None:
+            raise BusTrouble("another process has just begun the statement, or what was read is out of date")
+        return True
+
+    async def end(self, query: str, sequence: int) -> None:
+        """Say that the statement is not running any more, whatever became of it; without the bus nothing is said."""
+        with suppress(BusTrouble):
+            await store(self._holder.connection, _run_subject(query, sequence), _ENDED)
+
+
+def _run_subject(query: str, sequence: int) -> str:
+    return subject_of(WRITES, f"{token(query)}.{sequence}")
 
 
 async def _get(holder: Connected, bucket: str, key: str, model: type[ValueT]) -> ValueT | None:
