@@ -28,7 +28,10 @@ def of_whom(nodes: Sequence[Node], place: int) -> frozenset[int]:
     """
     joint = beside(nodes, place, -1)
     owner = beside(nodes, joint, -1) if joint is not None and nodes[joint].op is Op.RELATIVE else None
+    owner = _possessor(nodes, place) if owner is None else owner
     owner = _of_listed(nodes, place) if owner is None else owner
+    owner = _of_subject(nodes, place) if owner is None else owner
+    owner = _among(nodes, place) if owner is None else owner
     link = nodes[owner].candidates[0] if owner is not None and nodes[owner].candidates else None
     if link is None or link.score < MENTION_MIN or (link.column is not None and link.value is None):
         return frozenset()
@@ -40,10 +43,49 @@ def of_whom(nodes: Sequence[Node], place: int) -> frozenset[int]:
     return frozenset({link.table}) if own else frozenset()
 
 
+def _among(nodes: Sequence[Node], place: int) -> int | None:
+    """ "Which country is most common among climbers", "the country that most climbers have": theirs."""
+    places = [at for at, node in enumerate(nodes) if node.text.lower() == "among"]
+    if not places:
+        places = [at for at in (place + 1, place + 2) if at < len(nodes) and nodes[at].op in _MOST_OF]
+    return beside(nodes, places[0], 1) if len(places) == 1 else None
+
+
+_MOST_OF: Final = frozenset({Op.MOST, Op.FEWEST})
+
+
+def _possessor(nodes: Sequence[Node], place: int) -> int | None:
+    """ "Every climber's name": whose it is stands right before."""
+    return place - 2 if place > 1 and nodes[place - 1].text in {"'s", "’s", "'"} else None
+
+
+def _of_subject(nodes: Sequence[Node], place: int) -> int | None:
+    """ "How many climbers does each mountain have? Show the name", "for the mountain with most climbers, give the name": of what
+    the question is about, where a name is said of nothing.
+    """
+    begun, end = _list_around(nodes, place)
+    before = nodes[begun - 1] if begun else None
+    is_shown = before is not None and (before.op in _LISTING or nodes[begun].op is Op.AND)
+    is_said = end < len(nodes) and (nodes[end].text.lower() in {"of", "for"} or nodes[end].op in _SINGLING)
+    if not is_shown or is_said or base_form(nodes[place].text.lower()) not in lexicon().label_words:
+        return None
+    leads = [at for at, node in enumerate(nodes) if node.op is Op.EACH]
+    if leads:
+        rows = beside(nodes, leads[0], 1) if len(leads) == 1 else None
+        return None if rows is None or _is_of_both(nodes, rows) else rows
+    first = next((at for at, node in enumerate(nodes[:begun]) if node.candidates), None)
+    is_led = first is not None and nodes[0].text.lower() in {"for", "which", "what"}
+    is_over = any(node.kind is NodeKind.MARK and node.text in {"?", ".", ","} for node in nodes[:begun])
+    return first if is_led and is_over else None
+
+
+_LISTING: Final = frozenset({Op.SHOW, Op.AND, Op.COUNT})
+
+
 def _of_listed(nodes: Sequence[Node], place: int) -> int | None:
     """ "The name and theme of each concert": the rows behind a list of columns, where nothing else stands between."""
     begun, end = _list_around(nodes, place)
-    if end >= len(nodes) or nodes[end].text.lower() not in {"of", "for"}:
+    if end >= len(nodes) or nodes[end].text.lower() not in _OF:
         return None
     rows = beside(nodes, end, 1)
     is_one = rows is not None and nodes[rows].op in _SINGLING
@@ -51,14 +93,22 @@ def _of_listed(nodes: Sequence[Node], place: int) -> int | None:
     if rows is None or not nodes[rows].candidates or nodes[rows].is_value:
         return None
     # "The visit date and details of the visitor": what is not theirs stands in the list; "of customers and staff": of both.
-    table, joint = nodes[rows].candidates[0].table, beside(nodes, rows, 1)
+    table = nodes[rows].candidates[0].table
     listed = [node.candidates for node in nodes[begun:end] if node.candidates]
     is_theirs = all(any(link.table == table and link.column is not None for link in links) for links in listed)
     # "The vessel names and the names of their captains": the latter alone.
     is_theirs = is_theirs or (end == place + 1 and nodes[end + 1].text.lower() in POSSESSIVES)
-    return rows if is_theirs and (is_one or joint is None or nodes[joint].op is not Op.AND) else None
+    return rows if is_theirs and (is_one or not _is_of_both(nodes, rows)) else None
 
 
+def _is_of_both(nodes: Sequence[Node], rows: int) -> bool:
+    """ "Of customers and staff"."""
+    joint = beside(nodes, rows, 1)
+    other = beside(nodes, joint, 1) if joint is not None and nodes[joint].op is Op.AND else None
+    return other is not None and any(link.column is None for link in nodes[other].candidates[:1])
+
+
+_OF: Final = frozenset({"of", "for", "of each", "of every", "for each", "for every"})
 _SINGLING: Final = frozenset({Op.ADJECTIVE_MOST, Op.ADJECTIVE_LEAST})
 
 
@@ -140,14 +190,18 @@ _UNIT_NEAR: Final = 5
 def _list_around(nodes: Sequence[Node], place: int) -> tuple[int, int]:
     """Return where the list of columns that a node is in begins and ends."""
     begun, end = place, place + 1
-    while begun > 0 and _is_listed(nodes[begun - 1]):
+    # "The name and the name of the mountain": not of the mountain twice.
+    said = nodes[place].text.lower()
+    while begun > 0 and _is_listed(nodes[begun - 1], said):
         begun -= 1
-    while end < len(nodes) and _is_listed(nodes[end]):
+    while end < len(nodes) and _is_listed(nodes[end], said):
         end += 1
     return begun, end
 
 
-def _is_listed(node: Node) -> bool:
+def _is_listed(node: Node, said: str) -> bool:
+    if node.text.lower() == said:
+        return False
     is_column = bool(node.candidates) and node.candidates[0].column is not None and not node.is_value
     return is_column or node.op is Op.AND or node.text in {",", "the", "The"}
 

@@ -30,11 +30,10 @@ from querybus_translator.readers.rankings import read_rankings
 from querybus_translator.readers.reading import Reading
 from querybus_translator.readers.targets import read_targets
 from querybus_translator.resolve import resolve
-from querybus_translator.schema.hints import hints_of
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.labels import known_by
 from querybus_translator.schema.nodes import read_nodes
-from querybus_translator.schema.phrases import Node, NodeKind
+from querybus_translator.schema.phrases import Node, NodeKind, hints_of
 from querybus_translator.writing.alternatives import read_alternatives
 from querybus_translator.writing.assemble import read_groups_of
 from querybus_translator.writing.form import (

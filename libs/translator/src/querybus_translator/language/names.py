@@ -39,6 +39,9 @@ def name_words(name: str) -> tuple[str, ...]:
         if place and place == len(parts) - 1 and is_time(parts[place - 1], word):
             # The `min` of a runtime are minutes, and no least.
             spelt = (_TIMES[word.removesuffix("s")],)
+        if word == "no" and (place == len(parts) - 1 or parts[place + 1].lower() == "of"):
+            # `invoice_no`, `no_of_loans`.
+            spelt = ("number",)
         names += spelt if spelt is not None else (base_form(word),)
     return tuple(names)
 

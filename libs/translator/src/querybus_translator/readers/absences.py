@@ -12,10 +12,9 @@ from querybus_translator.language.names import name_words
 from querybus_translator.language.stems import base_form, stem
 from querybus_translator.readers.deeds import is_denied_deed
 from querybus_translator.schema.additive import is_additive, is_number_of
-from querybus_translator.schema.hints import hints_of
 from querybus_translator.schema.joins import Edge
 from querybus_translator.schema.labels import key_columns, labels
-from querybus_translator.schema.phrases import NodeKind
+from querybus_translator.schema.phrases import NodeKind, hints_of
 from querybus_translator.writing.form import (
     ColumnRef,
     Comparison,

@@ -11,9 +11,8 @@ from querybus.text.language import detect_language
 from querybus_translator.answers.confidence import Judgement, judge, rivalry, weigh
 from querybus_translator.language.lexicon import Op
 from querybus_translator.resolve import resolve
-from querybus_translator.schema.hints import hints_of
 from querybus_translator.schema.index import CatalogIndex
-from querybus_translator.schema.phrases import Node
+from querybus_translator.schema.phrases import Node, hints_of
 from querybus_translator.writing.assemble import assemble
 from querybus_translator.writing.equal_keys import canonical
 from querybus_translator.writing.form import Form, gist

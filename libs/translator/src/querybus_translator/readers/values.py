@@ -176,13 +176,12 @@ def read_text(sketch: Sketch, place: int) -> None:
         if not is_place:
             _read_person(sketch, place)
         return
-    left = sketch.before(place, over=JOINING)
+    left = _as_column(sketch, place)
+    left = sketch.before(place, over=JOINING) if left is None else left
     column = sketch.column(left) if sketch.is_free(left) else None
-    if column is None and sketch.op(left) is Op.OR:
-        # 'Had the outcome "A" or "B"': the second text is one of the same column.
-        last = max(sketch.conditions, key=lambda item: item.place, default=None)
-        if last is not None and isinstance(last.condition, Comparison) and last.place >= (left or 0) - 2:
-            column, left = last.condition.left.column, None
+    before = _before_or(sketch, left) if column is None else ()
+    if before:
+        column, left = before[0].left.column, None
     if column is None and sketch.table(left) is not None:
         # "How many clubs does "Linda Smith" belong to": whoever does it is no club.
         own = {item.text.lower() for item in sketch.nodes[(left or 0) + 1 : place]}
@@ -217,7 +216,8 @@ def read_text(sketch: Sketch, place: int) -> None:
             sketch.take(other)
     sketch.doubts += 0.05
     halves = _halves(sketch, column, node.text) if operator is Operator.EQUAL and left is None else ()
-    either = whole_name(sketch.index, column) if left is None and " " not in node.text.strip() else ()
+    is_open = left is None and len(before) != 1 and " " not in node.text.strip()
+    either = whole_name(sketch.index, column) if is_open else ()
     if either and operator is Operator.EQUAL:
         # "Students named Smith": nobody says which of the names it is.
         names = tuple(Comparison(Measure(half), operator, Literal(node.text)) for half in either)
@@ -225,6 +225,22 @@ def read_text(sketch: Sketch, place: int) -> None:
         return
     for part, text in halves or ((column, node.text),):
         sketch.conditions.append(Placed(place, Comparison(Measure(part), operator, Literal(text))))
+
+
+def _as_column(sketch: Sketch, place: int) -> int | None:
+    """ "Students that have Lisa as their first name": the column is behind."""
+    behind = sketch.after(place)
+    is_as = place + 1 < len(sketch.nodes) and sketch.nodes[place + 1].text.lower() == "as"
+    return behind if is_as and sketch.is_free(behind) and sketch.column(behind) is not None else None
+
+
+def _before_or(sketch: Sketch, joint: int | None) -> tuple[Comparison, ...]:
+    """'Had the outcome "A" or "B"': the second text is one of the same column as the first, or of either half of a name."""
+    last = max(sketch.conditions, key=lambda item: item.place, default=None)
+    if joint is None or sketch.op(joint) is not Op.OR or last is None or last.place < joint - 2:
+        return ()
+    said = last.condition.conditions if isinstance(last.condition, AnyOf) else (last.condition,)
+    return tuple(item for item in said if isinstance(item, Comparison))
 
 
 def _stands_within(sketch: Sketch, place: int, left: int | None, column: ColumnRef) -> bool:

@@ -102,6 +102,20 @@ _FROM_TO: Final = re.compile(
     r",? (?:ranked |sorted |ordered )?from (?:the )?(?P<one>[a-z]+est|(?:most|least) [a-z]+) to (?:the )?(?P<other>[a-z]+est|(?:most|least) [a-z]+)\b",
     re.IGNORECASE,
 )
+_NO_OF: Final = re.compile(r"\bno(?:\.? |_)of[ _](?=[a-z])", re.IGNORECASE)
+_VALUES_OF: Final = re.compile(
+    r"\b(?P<which>highest|lowest|largest|smallest|greatest|biggest|maximum|minimum|average|mean) values? (?:of|for) (?:the )?(?=[a-z])",
+    re.IGNORECASE,
+)
+_AND_THE_NUMBER: Final = re.compile(
+    r"^(?P<asked>how many .*[?.] *[a-z]+ .*?[a-z]),? and (?:also )?(?:the |its |their )?(?:number|count|total)s?(?= *[.?!]?$)",
+    re.IGNORECASE | re.DOTALL,
+)
+_HOW_MANY_THEY_HAVE: Final = re.compile(
+    r"(?P<bound>\b(?:more than|fewer than|less than|at least|at most|over|under) (?:\d+|one|two|three|four|five|ten) (?P<rows>[a-z]+(?: [a-z]+){0,3}?))"
+    r",? (?:and|along with|together with) how many (?:of them |of these )?(?:they (?:each )?have|each (?:of them )?has|there are)\b",
+    re.IGNORECASE,
+)
 _WITH_THEIRS: Final = re.compile(
     r"\b(?:along |together )?with (?=the [a-z ]{1,30}? of (?:their|its|his|her)\b)", re.IGNORECASE
 )
@@ -128,7 +142,9 @@ _RANK: Final = re.compile(
 )
 _WAY_SAID: Final = re.compile(r"\b(?:order|first|from|ascending|descending)\b", re.IGNORECASE)
 _NOT_HAVE: Final = re.compile(r"\b(?:do|does|did)(?: not|n't|n’t) have (?:an?|any) ", re.IGNORECASE)
-_EITHER: Final = re.compile(r"\beither (?P<one>\d[\d.,]*) or (?P<other>\d)", re.IGNORECASE)
+_EITHER: Final = re.compile(
+    r"\b[Ee]ither (?P<one>\d[\d.,]*|[A-Z][\w'-]*(?: [A-Z][\w'-]*)*|\"[^\"]+\"|'[^']+') or (?P<other>[\dA-Z\"'])"
+)
 _OF_AGE: Final = re.compile(r"\b(?P<number>\d{1,3}) years of age\b", re.IGNORECASE)
 _MAKE_MONEY: Final = re.compile(
     r"\b(?:make|makes|making) (?=(?:over|above|under|below|more than|less than|at least|at most|between) [$€£]?\d[\d,.]{3,})",
@@ -314,6 +330,10 @@ _PLAIN: Final = (
     (_AND_HOW_MANY, r"\g<most> \g<what>, and the number of \g<what>"),
     (_FROM_FIRST_TO_LAST, "minimum and maximum"),
     (_FROM_TO, _from_to),
+    (_NO_OF, "number of "),
+    (_VALUES_OF, r"\g<which> "),
+    (_AND_THE_NUMBER, r"\g<asked>"),
+    (_HOW_MANY_THEY_HAVE, r"\g<bound> and the number of \g<rows>"),
     (_WITH_THEIRS, "and "),
     (_SINCE_WHEN, r"when did"),
     (_NOT_HAVE, "have no "),

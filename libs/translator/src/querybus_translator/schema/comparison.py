@@ -12,6 +12,8 @@ from querybus_translator.language.units import unit_of_measure
 from querybus_translator.schema.index import CatalogIndex, Entry
 
 CANDIDATES_MAX: Final = 24
+EXACT_SCORE: Final = 0.999
+RECALLED_MAX: Final = 20_000
 
 
 ENTRIES_COMPARED_MAX: Final = 300
@@ -129,3 +131,13 @@ def _is_unit(word: str) -> bool:
 
 _ALSO_OTHERS: Final = frozenset({"min", "mins", "day", "week", "hour", "second"})
 """A minimum, and steps of time that are columns of their own."""
+
+
+def recalled(words: Sequence[str], index: CatalogIndex, *, bounded: bool) -> tuple[Candidate, ...]:
+    key = (tuple(words), bounded)
+    known: tuple[Candidate, ...] | None = index.recalled.get(key)
+    if known is None:
+        known = compare_names(words, index, bounded=bounded)
+        if len(index.recalled) < RECALLED_MAX:
+            index.recalled[key] = known
+    return known

@@ -7,9 +7,8 @@ from typing import Final
 
 from querybus_translator.language.lexicon import Op
 from querybus_translator.language.tokens import Token, TokenKind
-from querybus_translator.schema.comparison import Candidate
+from querybus_translator.schema.comparison import EXACT_SCORE, Candidate, recalled
 from querybus_translator.schema.index import CatalogIndex
-from querybus_translator.schema.meant import EXACT_SCORE, recalled
 from querybus_translator.schema.phrases import Node, NodeKind, Span, text_of
 
 _SCORE_MIN: Final = 0.85
@@ -19,7 +18,10 @@ def with_figures(nodes: Sequence[Node], index: CatalogIndex) -> Iterator[Node]:
     """楼层数 is the column of floors, where that holds numbers, and 平均数量 that of quantities: nothing is counted."""
     for place, node in enumerate(nodes):
         before = nodes[place - 1] if place else None
-        if node.op is not Op.COUNT or before is None or node.text not in _FIGURES:
+        held = _quantities(nodes, place, index) if node.op is Op.COUNT and "quantity" in node.text.lower() else ()
+        if held:
+            yield Node(NodeKind.LINK, node.text, candidates=held)
+        elif node.op is not Op.COUNT or before is None or node.text not in _FIGURES:
             yield node
         elif node.text == "数":
             named = [link for link in before.candidates if link.score >= _SCORE_MIN]
@@ -29,6 +31,16 @@ def with_figures(nodes: Sequence[Node], index: CatalogIndex) -> Iterator[Node]:
             links = recalled(("quantity",), index, bounded=False) if before.op in _OF_FIGURES else ()
             figures = tuple(link for link in links if link.score >= _SCORE_MIN and _is_figure(link, index))
             yield Node(NodeKind.LINK, node.text, candidates=figures) if figures else node
+
+
+def _quantities(nodes: Sequence[Node], place: int, index: CatalogIndex) -> tuple[Candidate, ...]:
+    """ "The quantity of all stocks", where each of them has one."""
+    rows = next((node for node in nodes[place + 1 :] if node.kind is not NodeKind.STOP), None)
+    tables = {link.table for link in rows.candidates if link.column is None} if rows is not None else set[int]()
+    links = recalled(("quantity",), index, bounded=False)
+    return tuple(
+        link for link in links if link.table in tables and link.score >= EXACT_SCORE and _is_figure(link, index)
+    )
 
 
 def _is_figure(link: Candidate, index: CatalogIndex) -> bool:

@@ -4,29 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Final
 
 from querybus.core.catalog import ColumnKind
-from querybus_translator.language.lexicon import FIGURES, Op, lexicon
+from querybus_translator.language.lexicon import FIGURES, POSSESSIVES, Op, lexicon
 from querybus_translator.language.names import name_words
 from querybus_translator.language.time.words import unit_of
 from querybus_translator.language.tokens import Token, TokenKind
 from querybus_translator.language.units import unit_of_measure
 from querybus_translator.schema.chinese import TRANSLATED
-from querybus_translator.schema.comparison import CANDIDATES_MAX, Candidate, compare_names
+from querybus_translator.schema.comparison import CANDIDATES_MAX, EXACT_SCORE, Candidate, recalled
+from querybus_translator.schema.counted import of_counts
 from querybus_translator.schema.index import RELATED, CatalogIndex
 from querybus_translator.schema.labels import holds_years, labels
 from querybus_translator.schema.other_names import doers_of
 from querybus_translator.schema.values import flag_values
 
-RECALLED_MAX: Final = 20_000
-
-
 _BELOW_BEST_MAX: Final = 0.42
 _BELOW_EXACT_MAX: Final = 0.25
 _BELOW_CALLED_MAX: Final = 0.35
 """Of a column that is called just so: "hours" beside an hourly wage."""
-EXACT_SCORE: Final = 0.999
 
 
 LIGHT_SCORE_MIN: Final = 0.9
@@ -52,13 +50,19 @@ _TIME_LEADS = frozenset({"by", "per", "each", "every"})
 _FIGURES = frozenset({Op.AVERAGE, Op.MAXIMUM, Op.MINIMUM})
 
 
+_COMPARED: Final = frozenset({"above", "below", "than", "over", "under", "exceeds", "exceed"})
+
+
 def _asks_for_figure(tokens: Sequence[Token], start: int) -> bool:
-    """Whether a word such as "average" stands before what it is the average of."""
-    phrases = lexicon().english.get((tokens[start].norm,), ())
+    """Whether a word such as "average" stands before what it is the average of, or is what something is compared with."""
+    if not any(phrase.op in _FIGURES for phrase in lexicon().english.get((tokens[start].norm,), ())):
+        return False
+    before = [token.norm for token in tokens[max(0, start - 2) : start] if token.norm != "the"]
+    if before and before[-1] in _COMPARED:
+        return True
     following = tokens[start + 1] if start + 1 < len(tokens) else None
     return (
-        any(phrase.op in _FIGURES for phrase in phrases)
-        and following is not None
+        following is not None
         and following.kind is TokenKind.WORD
         and following.norm not in lexicon().stopwords
         and (following.norm,) not in lexicon().english
@@ -70,6 +74,7 @@ def links_meant(
 ) -> list[Candidate]:
     """Return the links of a span without those that its neighbours speak against."""
     token = tokens[end - 1]
+    candidates = _of_one_thing(candidates, tokens[start:end], index)
     if end - start == 1 and token.norm in lexicon().verbs:
         candidates = [
             link
@@ -96,7 +101,7 @@ def links_meant(
         candidates = [link for link in candidates if link.column is None]
     candidates = _own_years(_said_by_deeds(candidates, tokens, start, end, index), tokens, start, end, index)
     candidates = _not_said_by_rule(candidates, tokens[start:end], index)
-    candidates = _of_counts(candidates, tokens, start, end, index)
+    candidates = of_counts(candidates, tokens, start, end, index)
     is_led = start > 0 and (
         tokens[start - 1].norm in _TIME_LEADS
         or (start > 2 and tokens[start - 1].norm == "and" and tokens[start - 3].norm in _TIME_LEADS)
@@ -127,6 +132,21 @@ def links_meant(
 
 
 _PAIR: Final = 2
+
+
+def _of_one_thing(candidates: list[Candidate], span: Sequence[Token], index: CatalogIndex) -> list[Candidate]:
+    """Return the links of a span that is one thing, and no list and no column with what it holds."""
+    if any(one.norm == "and" and other.norm in _LEADS_NOUN for one, other in pairwise(span)):
+        # "Courses and the login names", also where a table is called "course authors and tutors".
+        return []
+    if len(span) == 1 or span[0].text[:1].isupper() or not span[-1].text[:1].isupper():
+        return candidates
+    # "Result Nominated", though the rows are nominations.
+    held = {(hit.table, hit.column) for hit in index.values.get((span[-1].norm,), ())}
+    return [link for link in candidates if link.value or (link.table, link.column) not in held]
+
+
+_LEADS_NOUN: Final = frozenset({"the", "a", "an", *POSSESSIVES})
 
 
 def _said_by_deeds(
@@ -388,39 +408,7 @@ def _not_said_by_rule(candidates: list[Candidate], span: Sequence[Token], index:
     return candidates
 
 
-def _of_counts(
-    candidates: list[Candidate], tokens: Sequence[Token], start: int, end: int, index: CatalogIndex
-) -> list[Candidate]:
-    """Return the links of a span without the keys that a word for a count beside "of" does not mean."""
-    token = tokens[end - 1]
-    if end - start > 1 and tokens[start + 1].norm == "of" and _counts(tokens[start]):
-        # "Number of orders" counts the orders; their "order number" is a key, or is borne by each of them.
-        are_rows = token.norm != token.base and bool(index.called_by(token.base))
-        candidates = [
-            candidate
-            for candidate in candidates
-            if candidate.column is None or not (are_rows or index.is_key(candidate.table, candidate.column))
-        ]
-    if end - start == 1 and start + 1 < len(tokens) and tokens[start + 1].norm == "of" and _counts(token):
-        # "The number of bookings" is none that a cabin bears.
-        head = [item for item in tokens[start + 2 : start + 4] if item.norm not in _EACH_ONCE][:1]
-        counted = recalled([item.base for item in head], index, bounded=False)
-        rows = {link.table for link in counted if link.column is None and link.score >= EXACT_SCORE}
-        # "The number of trains": of all of them, and not the one that each train bears.
-        are_many = any(item.norm != item.base for item in head)
-        candidates = [
-            candidate
-            for candidate in candidates
-            if candidate.column is None
-            or not (
-                index.is_key(candidate.table, candidate.column) or (rows and (candidate.table not in rows or are_many))
-            )
-        ]
-    return candidates
-
-
 _RANKING: Final = frozenset({Op.COMMON, Op.RARE, Op.MOST, Op.FEWEST})
-_EACH_ONCE: Final = frozenset({"distinct", "different", "unique", "all", "the"})
 
 
 def _stands_before_figure(tokens: Sequence[Token], start: int, index: CatalogIndex) -> bool:
@@ -443,25 +431,11 @@ def _is_part_of_flag(link: Candidate, index: CatalogIndex) -> bool:
     return flag_values(index.column(link.table, link.column)) is not None and all(len(name) > 1 for name in said)
 
 
-def _counts(token: Token) -> bool:
-    return any(phrase.op is Op.COUNT for phrase in lexicon().english.get((token.norm, "of"), ()))
-
-
 def _is_bare_name(word: str, candidate: Candidate, index: CatalogIndex) -> bool:
     entry = index.entries_of_table(candidate.table)
     if candidate.column is not None:
         entry = index.entry_of_column(candidate.table, candidate.column)
     return (word,) in entry.names
-
-
-def recalled(words: Sequence[str], index: CatalogIndex, *, bounded: bool) -> tuple[Candidate, ...]:
-    key = (tuple(words), bounded)
-    known: tuple[Candidate, ...] | None = index.recalled.get(key)
-    if known is None:
-        known = compare_names(words, index, bounded=bounded)
-        if len(index.recalled) < RECALLED_MAX:
-            index.recalled[key] = known
-    return known
 
 
 def closest(candidates: list[Candidate], first: Token, head: Token, index: CatalogIndex) -> tuple[Candidate, ...]:

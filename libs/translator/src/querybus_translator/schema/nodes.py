@@ -6,13 +6,12 @@ column is meant is decided later, over the whole question.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 from typing import Final
 
 from querybus.core.catalog import Column, ColumnKind
-from querybus.text.vocabulary import is_word
 from querybus.text.words import word_set
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.measure_words import measured
@@ -24,21 +23,18 @@ from querybus_translator.language.time.words import chinese_number, days_of_week
 from querybus_translator.language.tokens import Token, TokenKind, tokenize
 from querybus_translator.language.units import unit_of_measure
 from querybus_translator.schema.additive import is_additive
-from querybus_translator.schema.comparison import Candidate
+from querybus_translator.schema.comparison import EXACT_SCORE, Candidate, recalled
 from querybus_translator.schema.figures import numbered, with_figures
 from querybus_translator.schema.index import CatalogIndex
-from querybus_translator.schema.labels import holds_years, labels, whole_name
+from querybus_translator.schema.labels import holds_years
 from querybus_translator.schema.meant import (
-    EXACT_SCORE,
     LIGHT_SCORE_MIN,
     closest,
     is_figure_of,
     links_meant,
-    recalled,
     takes_place,
 )
 from querybus_translator.schema.phrases import (
-    ARTICLES,
     Node,
     NodeKind,
     Span,
@@ -48,7 +44,7 @@ from querybus_translator.schema.phrases import (
     phrases,
     text_of,
 )
-from querybus_translator.schema.values import of_their_columns, stored_as, values_at
+from querybus_translator.schema.values import of_their_columns, stored_as, values_at, with_names
 
 SPAN_TOKENS_MAX: Final = 9
 LINK_WORDS_MAX: Final = 6
@@ -82,88 +78,7 @@ def read_nodes(question: str, index: CatalogIndex, today: date) -> tuple[Node, .
         nodes.append(span.node)
         end = span.start
     nodes.reverse()
-    return tuple(_with_names(of_their_columns(list(with_figures(nodes, index))), index))
-
-
-def _with_names(nodes: Sequence[Node], index: CatalogIndex) -> Iterator[Node]:
-    """Join unknown words in capitals into one text where the data holds names of persons, which are kept out of the catalog.
-
-    "Shipments of Lena Roth": whoever writes a name so means a person of that name; "net promoter score" is none. Behind
-    "in" and "from" it is a place.
-    """
-    place = 0
-    while place < len(nodes):
-        end = place
-        while (
-            end < len(nodes)
-            and nodes[end].kind is NodeKind.WORD
-            and nodes[end].capital
-            and nodes[end].text.removesuffix(".").isalpha()
-        ):
-            end += 1
-        is_one = end - place == 1 and not _is_called(nodes, place, index) and _is_single_name(nodes, place, index)
-        if is_one or (2 <= end - place <= _NAME_WORDS_MAX and _is_name(nodes, place, end, index)):
-            yield Node(NodeKind.TEXT, " ".join(node.text for node in nodes[place:end]))
-            place = end
-        elif end > place and _is_called(nodes, place, index):
-            yield Node(NodeKind.TEXT, " ".join(node.text for node in nodes[place:end]), quoted=True)
-            place = end
-        else:
-            yield nodes[place]
-            place += 1
-
-
-def _is_called(nodes: Sequence[Node], place: int, index: CatalogIndex) -> bool:
-    """Whether an unknown word in capitals is what something is called: "students named Smith", "whose first name is Mia"."""
-    before = nodes[place - 1] if place else None
-    if before is None or before.op is Op.NAMED:
-        return before is not None
-    if before.kind is NodeKind.STOP and before.text.lower() in _COPULAS and place > 1:
-        before = nodes[place - 2]
-    named = [link for link in before.candidates if link.value is None and link.score >= _SHARED_SCORE_MIN]
-    return bool(named) and all(
-        link.column is not None and index.column(link.table, link.column).person_name for link in named
-    )
-
-
-_COPULAS: Final = frozenset({"is", "was", "are"})
-
-
-def _is_name(nodes: Sequence[Node], place: int, end: int, index: CatalogIndex) -> bool:
-    """Whether unknown words are what a person is called: the first or the last is no ordinary word, or it is said whose name it is."""
-    persons = {table for table, _ in index.names_of_persons}
-    before = nodes[place - 1] if place else None
-    if not persons or (before is not None and before.text.lower() in _OF_PLACES):
-        return False
-    is_said = before is not None and any(link.table in persons and link.column is None for link in before.candidates)
-    return is_said or not all(is_word(nodes[at].text.lower()) for at in (place, end - 1))
-
-
-def _is_single_name(nodes: Sequence[Node], place: int, index: CatalogIndex) -> bool:
-    """Whether one unknown word is what somebody is called, where persons of just one kind have one name each: "who follows Kyle"."""
-    tables = {table for table, _ in index.names_of_persons}
-    before = nodes[place - 1].text.lower() if place else ""
-    behind = nodes[place + 1].text.lower() if place + 1 < len(nodes) else ""
-    is_attribute = place + 1 < len(nodes) and bool(nodes[place + 1].candidates)
-    if (
-        len(tables) != 1
-        or before in _OF_PLACES
-        or before in ARTICLES
-        or is_attribute
-        or not (known := labels(index, *tables))
-    ):
-        return False
-    named = known[0]
-    if len(known) > 1 and (before != "by" or known != whole_name(index, named)):
-        return False
-    if not index.column(named.table, named.column).person_name:
-        return False
-    return not is_word(nodes[place].text.lower()) or before in _BEFORE_NAMES or behind in ("'s", "’s")
-
-
-_BEFORE_NAMES: Final = frozenset({"does", "did", "by", "as", "than", "is", "has", "was"})
-_NAME_WORDS_MAX: Final = 3
-_OF_PLACES: Final = frozenset({"in", "from", "at", "near", "to"})
+    return tuple(with_names(of_their_columns(list(with_figures(nodes, index))), index))
 
 
 def _cut_chinese(tokens: Sequence[Token], index: CatalogIndex) -> list[Token]:

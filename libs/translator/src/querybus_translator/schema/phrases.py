@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
+from typing import Final
 
 from querybus_translator.language.lexicon import Op, Phrase, lexicon
 from querybus_translator.language.names import is_han
@@ -15,6 +16,7 @@ from querybus_translator.language.time.words import is_month, leads_period
 from querybus_translator.language.tokens import Token, TokenKind
 from querybus_translator.schema.comparison import Candidate
 from querybus_translator.schema.index import CatalogIndex
+from querybus_translator.schema.other_names import doers_of
 
 
 class NodeKind(Enum):
@@ -250,3 +252,20 @@ _PLACES = frozenset({"country", "city", "state", "region", "place", "province", 
 
 
 ARTICLES = frozenset({"a", "an", "the"})
+
+
+def hints_of(nodes: Sequence[Node]) -> frozenset[str]:
+    """Return the base forms of a question's words, and what those are called who do what its verbs say: who won is the winner."""
+    words = [word for node in nodes for word in node.text.lower().split()]
+    known = lexicon()
+    verbs = [
+        word
+        for word in words
+        if word.endswith("ed") or word in known.verbs or word in known.deeds or word in known.relating
+    ]
+    home = _HOME if not _LIVING.isdisjoint(words) else frozenset[str]()
+    return frozenset((*map(base_form, words), *(doer for verb in verbs for doer in doers_of(verb)), *home))
+
+
+_LIVING: Final = frozenset({"live", "lives", "living", "lived", "reside", "resides", "residing"})
+_HOME: Final = frozenset({"home", "current", "residence", "residential"})

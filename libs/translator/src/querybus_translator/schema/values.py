@@ -1,23 +1,29 @@
-"""Words of a question that are stored values: as they are written, by base form, by another spelling, in two columns; and yes and no."""
+"""Words of a question that are stored values: as they are written, by base form, by another spelling, in two columns; yes and no.
+
+Names of persons are kept out of the catalog: what they are is seen by where they stand.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
 from querybus.core.catalog import Column, ColumnKind
-from querybus_translator.language.lexicon import lexicon
+from querybus.text.vocabulary import is_word
+from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.names import is_han, name_words
 from querybus_translator.language.stems import base_form
 from querybus_translator.language.tokens import Token, TokenKind, tokenize
 from querybus_translator.schema.comparison import CANDIDATES_MAX, Candidate
 from querybus_translator.schema.index import CatalogIndex
-from querybus_translator.schema.phrases import Node
+from querybus_translator.schema.labels import labels, whole_name
+from querybus_translator.schema.phrases import ARTICLES, Node, NodeKind
 
 _NEAR_VALUE: Final = 0.85
 _TRANSLATED_VALUE: Final = 0.9
 _KINDS_MAX: Final = 30
+_WITH_ARTICLE: Final = 2
 
 
 def values_at(tokens: Sequence[Token], start: int, end: int, index: CatalogIndex) -> list[Candidate]:
@@ -26,6 +32,9 @@ def values_at(tokens: Sequence[Token], start: int, end: int, index: CatalogIndex
     if span[0].kind is TokenKind.MARK or span[-1].kind is TokenKind.MARK:
         return []
     key = tuple(part.norm for part in span if part.kind is not TokenKind.MARK)
+    if len(key) == _WITH_ARTICLE and key[0] in ARTICLES and index.called_by(span[-1].base):
+        # "The name of the mountain", though some photo is called just "the mountain".
+        return []
     hits = index.values.get(key, [])
     closeness = 0.97
     if not hits:
@@ -184,3 +193,103 @@ def of_their_columns(nodes: Sequence[Node]) -> list[Node]:
             own = tuple(link for link in text.candidates if (link.table, link.column) in columns)
             result[place] = text if own else replace(text, candidates=())
     return result
+
+
+def with_names(nodes: Sequence[Node], index: CatalogIndex) -> Iterator[Node]:
+    """Join unknown words in capitals into one text where the data holds names of persons, which are kept out of the catalog.
+
+    "Shipments of Lena Roth": whoever writes a name so means a person of that name; "net promoter score" is none. Behind
+    "in" and "from" it is a place.
+    """
+    place = 0
+    while place < len(nodes):
+        end = place
+        while (
+            end < len(nodes)
+            and nodes[end].kind is NodeKind.WORD
+            and nodes[end].capital
+            and nodes[end].text.removesuffix(".").isalpha()
+        ):
+            end += 1
+        is_one = end - place == 1 and not _is_called(nodes, place, index) and _is_single_name(nodes, place, index)
+        if is_one or (2 <= end - place <= _NAME_WORDS_MAX and _is_name(nodes, place, end, index)):
+            yield Node(NodeKind.TEXT, " ".join(node.text for node in nodes[place:end]))
+            place = end
+        elif end > place and _is_called(nodes, place, index):
+            yield Node(NodeKind.TEXT, " ".join(node.text for node in nodes[place:end]), quoted=True)
+            place = end
+        else:
+            yield nodes[place]
+            place += 1
+
+
+def _is_called(nodes: Sequence[Node], place: int, index: CatalogIndex) -> bool:
+    """Whether an unknown word in capitals is what something is called: "students named Smith", "whose first name is Mia or Lea"."""
+    if _is_as_column(nodes, place, index):
+        return True
+    at = place - 1
+    if at > 1 and nodes[at].op is Op.OR and nodes[at - 1].capital and nodes[at - 1].kind is NodeKind.WORD:
+        return _is_called(nodes, at - 1, index)
+    while at > 0 and (nodes[at].op is Op.NOT or nodes[at].text.lower() in _BEFORE_CALLED):
+        at -= 1
+    if at < 0 or nodes[at].op is Op.NAMED:
+        return at >= 0
+    return _are_names(nodes[at], index)
+
+
+def _is_as_column(nodes: Sequence[Node], place: int, index: CatalogIndex) -> bool:
+    """ "Students that have Lisa as their first name"."""
+    end = place + 1
+    if end >= len(nodes) or nodes[end].text.lower() != "as":
+        return False
+    while end < len(nodes) and nodes[end].kind is NodeKind.STOP:
+        end += 1
+    return end < len(nodes) and _are_names(nodes[end], index)
+
+
+def _are_names(node: Node, index: CatalogIndex) -> bool:
+    named = [link for link in node.candidates if link.value is None and link.score >= _CALLED_SCORE_MIN]
+    return bool(named) and all(
+        link.column is not None and index.column(link.table, link.column).person_name for link in named
+    )
+
+
+_BEFORE_CALLED: Final = frozenset({"is", "was", "are", "either"})
+
+
+def _is_name(nodes: Sequence[Node], place: int, end: int, index: CatalogIndex) -> bool:
+    """Whether unknown words are what a person is called: the first or the last is no ordinary word, or it is said whose name it is."""
+    persons = {table for table, _ in index.names_of_persons}
+    before = nodes[place - 1] if place else None
+    if not persons or (before is not None and before.text.lower() in _OF_PLACES):
+        return False
+    is_said = before is not None and any(link.table in persons and link.column is None for link in before.candidates)
+    return is_said or not all(is_word(nodes[at].text.lower()) for at in (place, end - 1))
+
+
+def _is_single_name(nodes: Sequence[Node], place: int, index: CatalogIndex) -> bool:
+    """Whether one unknown word is what somebody is called, where persons of just one kind have one name each: "who follows Kyle"."""
+    tables = {table for table, _ in index.names_of_persons}
+    before = nodes[place - 1].text.lower() if place else ""
+    behind = nodes[place + 1].text.lower() if place + 1 < len(nodes) else ""
+    is_attribute = place + 1 < len(nodes) and bool(nodes[place + 1].candidates)
+    if (
+        len(tables) != 1
+        or before in _OF_PLACES
+        or before in ARTICLES
+        or is_attribute
+        or not (known := labels(index, *tables))
+    ):
+        return False
+    named = known[0]
+    if len(known) > 1 and (before != "by" or known != whole_name(index, named)):
+        return False
+    if not index.column(named.table, named.column).person_name:
+        return False
+    return not is_word(nodes[place].text.lower()) or before in _BEFORE_NAMES or behind in ("'s", "’s")
+
+
+_BEFORE_NAMES: Final = frozenset({"does", "did", "by", "as", "than", "is", "has", "was"})
+_NAME_WORDS_MAX: Final = 3
+_CALLED_SCORE_MIN: Final = 0.85
+_OF_PLACES: Final = frozenset({"in", "from", "at", "near", "to"})

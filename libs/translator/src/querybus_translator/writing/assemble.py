@@ -211,7 +211,7 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
     sketch.doubts += 1.0 if figures and not plain and not group and wants_lines(sketch, order) else 0.0
     if (figures or counts_rows) and plain and not group:
         measured = [*(ordering.by for ordering in order), *(comparison.left for comparison in having)]
-        group = _implied_group(sketch, anchor, plain, measured, grows=bool(counts_rows))
+        group = _implied_group(sketch, anchor, plain, measured)
     elif group:
         group += [item.column for item in plain if item.column is not None and item.column not in group]
     order = order_of_groups(sketch, order, group, figures)
@@ -412,14 +412,14 @@ def _group_of(sketch: Sketch, group: ColumnRef | int, *, has_columns: bool) -> t
     return [*key, *(name for name in named if name not in key)], named
 
 
-def _implied_group(
-    sketch: Sketch, anchor: int, plain: list[Measure], measured: list[Measure], *, grows: bool
-) -> list[ColumnRef]:
+def _implied_group(sketch: Sketch, anchor: int, plain: list[Measure], measured: list[Measure]) -> list[ColumnRef]:
     columns = [item.column for item in plain if item.column is not None]
     tables = {column.table for column in columns}
     key = key_columns(sketch.index, columns[0].table)
     others = {*sketch.mentioned_tables(), *(item.home for item in measured if item.home is not None)} - tables
-    if len(tables) == 1 and (others or grows) and key and (columns[0].table == anchor) and others:
+    # Two members of the same name are two, also where what they have is counted.
+    is_of_rows = columns[0].table == anchor or columns[0] in labels(sketch.index, columns[0].table)
+    if len(tables) == 1 and key and others and is_of_rows:
         return columns if _is_shared(sketch, anchor, columns) else [*key, *columns]
     return columns
 

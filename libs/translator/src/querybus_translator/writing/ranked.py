@@ -245,7 +245,8 @@ def _summed(sketch: Sketch, anchor: int, by: Measure | None, ranking: Ranking) -
         sketch.op(ranking.place) in _ADJECTIVES and sketch.nodes[ranking.place].text.split()[-1] not in SIZES
     )
     is_said_of_one = is_said_of_one and sketch.table(behind) == by.column.table
-    if (is_said_of_one and not _is_plural(sketch.nodes[behind or 0].text)) or _is_in_one(sketch, by.column.table):
+    is_said_of_one = is_said_of_one and not _is_plural(sketch.nodes[behind or 0].text)
+    if is_said_of_one or _is_in_one(sketch, by.column.table) or _is_of_one(sketch, ranking, by.column.table):
         # "The vessel with the longest voyage": one voyage, and not all of them together.
         return Measure(by.column, extreme) if ranking.count > 1 else by
     is_summed = not words.isdisjoint(lexicon().additive)
@@ -268,6 +269,14 @@ def _is_in_one(sketch: Sketch, table: int) -> bool:
         and sketch.nodes[place - 2].text.lower() in _WITHIN
         for place in range(2, len(sketch.nodes))
     )
+
+
+def _is_of_one(sketch: Sketch, ranking: Ranking, table: int) -> bool:
+    """Whether a figure is said to be of one row: "which school has the endowment with the largest amount"."""
+    before = sketch.before(ranking.place, over=(Op.RELATIVE,))
+    if before is None or before + 1 == ranking.place or sketch.table(before) != table:
+        return False
+    return not sketch.chinese and not _is_plural(sketch.nodes[before].text)
 
 
 _ONE: Final = frozenset({"a", "an", "one"})
