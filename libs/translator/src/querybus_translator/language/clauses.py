@@ -213,7 +213,9 @@ DAY_SIGNS: Final = frozenset("日期时间年月天")
 def count_rows(sketch: Sketch, place: int, table: int, operator: Operator, number: int | float) -> None:
     """ "With more than two orders": a column that already counts them, else rows of that table are counted."""
     column = sketch.count_column(table)
-    if column is not None:
+    # "More than two orders with status paid": what counts them all says nothing of those.
+    is_narrowed = any(pick.table == table and pick.value is not None for pick in sketch.assignment.picks.values())
+    if column is not None and not is_narrowed:
         add_condition(sketch, place, Measure(column), operator, Literal(number))
         sketch.hidden_tables.add(table)
         return

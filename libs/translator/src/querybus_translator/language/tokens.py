@@ -48,6 +48,7 @@ _PIECE = re.compile(
     | (?P<negated>n't\b|n’t\b)
     | (?P<possessive>['’]s\b)
     | (?P<titled>(?:Dr|Mr|Mrs|Ms|Prof)\.(?=\ [A-Z]))
+    | (?P<initial>(?<![^\s"'(])[A-Z]\.(?=\ (?!(?:Show|List|Give|Find|Return|Display|Sort|Order|Include|Count|Tell|What|Which|Who|How|Only|Also|Please|The)\b)[A-Z]))
     | (?P<word>[A-Za-z]\.(?:[A-Za-z]\.)+|(?:(?!n['’]t\b)[^\W_\u3400-\u9fff\uf900-\ufaff])+)
     | (?P<han>[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+)
     | (?P<mark>\S)
@@ -72,6 +73,9 @@ def tokenize(question: str) -> tuple[Token, ...]:
             tokens.append(_token(inside, TokenKind.QUOTED) if inside else _token(text, TokenKind.WORD))
         elif kind == "word":
             tokens.append(_token(text, TokenKind.NUMBER if text.isdecimal() else TokenKind.WORD))
+        elif kind == "initial":
+            # "John F. Kennedy" is asked for as "John F Kennedy" as well.
+            tokens.append(_token(text.removesuffix("."), TokenKind.WORD, shown=text))
         elif kind == "negated":
             tokens.append(Token(text, "n't", "n't", TokenKind.WORD))
         elif kind == "possessive":

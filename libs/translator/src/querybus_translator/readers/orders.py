@@ -97,7 +97,7 @@ def _read_order(sketch: Sketch, places: list[int]) -> None:
         if column is not None:
             sketch.orderings = [Ordering(Measure(column), descending)]
             # "Where are the schools, from the smallest to the largest": a name has no size.
-            has_none = sizes and sketch.kind(column) is ColumnKind.TEXT
+            has_none = (sizes or bool(sketch.free_places(Op.BY))) and sketch.kind(column) is ColumnKind.TEXT
             sketch.doubts += 1.0 if has_none else 0.05 * (place >= last)
             return
     by_name = any(_sorts_letters(sketch.nodes[place].text) for place in places)
@@ -137,19 +137,23 @@ def _rows_by_figure(sketch: Sketch) -> None:
         return
     for place in sketch.free_places(Op.BY):
         listed, named = sketch.before(place), sketch.after(place)
-        if listed is not None and sketch.nodes[listed].period is not None:
-            # "The races in 2023 by date".
+        while listed is not None and _narrows(sketch, listed):
+            # "The races in 2023 by date", "the mills of Ann Lee by height".
             listed = sketch.before(listed)
         table, column = sketch.table(listed), sketch.column(named)
         if table is None or listed is None or column is None or column.table != table or not sketch.is_free(named):
             continue
-        if any(node.kind is not NodeKind.STOP and node.period is None for node in sketch.nodes[listed + 1 : place]):
-            continue
+        sorts = bool(sketch.orderings) or any(node.op in SORTING for node in sketch.nodes)
+        # "The names of the mills by height, highest first".
         opens = all(
-            node.kind is NodeKind.STOP or node.op is Op.SHOW or sketch.value(other) is not None
+            node.kind is NodeKind.STOP
+            or node.op is Op.SHOW
+            or sketch.value(other) is not None
+            or sketch.column(other) is not None
+            or node.op is Op.AND
+            or node.text == ","
             for other, node in enumerate(sketch.nodes[:listed])
         )
-        sorts = bool(sketch.orderings) or any(node.op in SORTING for node in sketch.nodes)
         is_kind = has_few_values(sketch, column) and not sorts
         is_figure = sketch.is_numeric(column) and not sketch.is_key(column) and not is_kind
         behind = sketch.after(named)
@@ -159,6 +163,12 @@ def _rows_by_figure(sketch: Sketch) -> None:
             descending = any(node.op is Op.DESCENDING for node in sketch.nodes)
             sketch.orderings = sketch.orderings or [Ordering(Measure(column), descending)]
             return
+
+
+def _narrows(sketch: Sketch, place: int) -> bool:
+    """Whether a node says which of the rows before it are meant: a period, a value, a name."""
+    node = sketch.nodes[place]
+    return node.period is not None or node.kind is NodeKind.TEXT or sketch.value(place) is not None
 
 
 def _is_verb(sketch: Sketch, place: int) -> bool:

@@ -103,6 +103,19 @@ _FROM_TO: Final = re.compile(
     re.IGNORECASE,
 )
 _NO_OF: Final = re.compile(r"\bno(?:\.? |_)of[ _](?=[a-z])", re.IGNORECASE)
+_BY_HOW_MANY: Final = re.compile(
+    r"\b(?P<by>by) how many (?P<rows>[a-z]+(?: [a-z]+){0,3}?) (?:they|it|each|each one|each of them) (?:each )?(?:have|has|had|got)\b",
+    re.IGNORECASE,
+)
+_FROM_MOST: Final = re.compile(r",? from (?:the )?most to (?:the )?(?:fewest|least)\b", re.IGNORECASE)
+_FROM_FEWEST: Final = re.compile(r",? from (?:the )?(?:fewest|least) to (?:the )?most\b", re.IGNORECASE)
+_OF_EACH_ONES: Final = re.compile(
+    r"\b(?:the )?(?P<which>highest|largest|greatest|biggest|lowest|smallest) (?P<what>[a-z_ ]{1,40}?) (?:among|across|within) (?:all (?:of )?)?(?P<whose>its|their|his|her)\b",
+    re.IGNORECASE,
+)
+_SHOWING: Final = re.compile(
+    r",? (?:showing|listing|giving|displaying|returning) (?:also )?(?=(?:the|its|their|each)\b)", re.IGNORECASE
+)
 _VALUES_OF: Final = re.compile(
     r"\b(?P<which>highest|lowest|largest|smallest|greatest|biggest|maximum|minimum|average|mean) values? (?:of|for) (?:the )?(?=[a-z])",
     re.IGNORECASE,
@@ -280,6 +293,20 @@ def _from_to(said: re.Match[str]) -> str:
     return said[0] if one in _WAYS else f", {one} first"
 
 
+_RANKED_BEFORE: Final = re.compile(r"(?:(?<!along )(?<!together )\bwith|\b(?:has|have|of))$")
+_FIGURED: Final = ("average", "mean", "total", "number", "sum")
+
+
+def _extreme_of(said: re.Match[str]) -> str:
+    """ "The highest price among its books": a figure of each, and no place in a ranking."""
+    before = said.string[: said.start()].rstrip().lower()
+    if _RANKED_BEFORE.search(before) or said["what"].lower().startswith(_FIGURED):
+        # "The shop with the highest price among its books" is ranked.
+        return said[0]
+    extreme = "maximum" if said["which"].lower() in _LARGE else "minimum"
+    return f"the {extreme} {said['what']} of {said['whose']}"
+
+
 def _so_often(said: re.Match[str]) -> str:
     """ "Guests who booked twice": exactly so often."""
     often = {"once": "1 times", "twice": "2 times"}.get(said["often"].lower(), said["often"])
@@ -332,6 +359,11 @@ _PLAIN: Final = (
     (_FROM_TO, _from_to),
     (_NO_OF, "number of "),
     (_VALUES_OF, r"\g<which> "),
+    (_SHOWING, " and "),
+    (_BY_HOW_MANY, r"\g<by> number of \g<rows>"),
+    (_FROM_MOST, " in descending order"),
+    (_FROM_FEWEST, " in ascending order"),
+    (_OF_EACH_ONES, _extreme_of),
     (_AND_THE_NUMBER, r"\g<asked>"),
     (_HOW_MANY_THEY_HAVE, r"\g<bound> and the number of \g<rows>"),
     (_WITH_THEIRS, "and "),

@@ -18,13 +18,22 @@ def of_counts(
     token = tokens[end - 1]
     if end - start > 1 and tokens[start + 1].norm == "of" and _counts(tokens[start]):
         # "Number of orders" counts the orders; their "order number" is a key, or is borne by each of them.
-        are_rows = token.norm != token.base and bool(index.called_by(token.base))
+        named = index.called_by(token.base)
+        are_rows = token.norm != token.base and bool(named)
         said = tuple(item.base for item in tokens[start:end])
+        # "Of each nationality" are counted, also where some column holds a number of hosts.
+        is_grouped = any(item.norm in _GROUPING for item in tokens[end : end + 2])
+        # "Hosts with the nationality Japan": what holds the number of all hosts says nothing of those.
+        narrowed = [{hit.table for hit in index.values.get((item.norm,), ())} for item in tokens[end:]]
         candidates = [
             candidate
             for candidate in candidates
             if candidate.column is None
-            or said in index.entry_of_column(candidate.table, candidate.column).names
+            or (
+                said in index.entry_of_column(candidate.table, candidate.column).names
+                and not is_grouped
+                and all(candidate.table in tables for tables in narrowed if tables.intersection(named))
+            )
             or not (are_rows or index.is_key(candidate.table, candidate.column))
         ]
     if end - start == 1 and start + 1 < len(tokens) and tokens[start + 1].norm == "of" and _counts(token):
@@ -56,6 +65,7 @@ def _counted_words(tokens: Sequence[Token], start: int, index: CatalogIndex) -> 
     return list(tokens[start : start + 1])
 
 
+_GROUPING: Final = frozenset({"each", "every", "per", "by"})
 _COUNTED_WORDS_MAX: Final = 4
 _EACH_ONCE: Final = frozenset({"distinct", "different", "unique", "all", "the"})
 

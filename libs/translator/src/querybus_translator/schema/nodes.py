@@ -328,7 +328,7 @@ def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Spa
         return spans
     stops = lexicon().stopwords
     words: list[str] = []
-    bounded = is_of_rows = False
+    bounded = is_of_rows = is_whole = False
     for end in range(start + 1, min(start + SPAN_TOKENS_MAX, len(tokens)) + 1):
         token = tokens[end - 1]
         candidates: list[Candidate] = values_at(tokens, start, end, index)
@@ -347,7 +347,11 @@ def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Spa
             words = ["\0"]
         else:
             words.append(token.base)
-            candidates += _named(words, tokens, start, end, index, bounded=bounded)
+            # "Rank of the year", as a column is called to the letter.
+            said = [item.base for item in tokens[start:end] if item.norm not in _WITHIN_NAMES]
+            is_whole = len(said) > len(words) and "\0" not in words and index.knows("_".join(said))
+            named = said if is_whole else words
+            candidates += _named(named, tokens, start, end, index, bounded=bounded and not is_whole)
         if not candidates:
             continue
         candidates = links_meant(candidates, tokens, start, end, index)
@@ -367,7 +371,7 @@ def _links(tokens: Sequence[Token], start: int, index: CatalogIndex) -> list[Spa
         )
         weight = (
             best * max(content, 0.5)
-            - (0.25 if bounded else 0.0)
+            - (0.25 if bounded and not is_whole else 0.0)
             + 0.1 * (end - start - 1)
             + (0.05 * len(tokens[start].text) if tokens[start].kind is TokenKind.HAN else 0.0)
         )

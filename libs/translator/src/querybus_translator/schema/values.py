@@ -32,8 +32,8 @@ def values_at(tokens: Sequence[Token], start: int, end: int, index: CatalogIndex
     if span[0].kind is TokenKind.MARK or span[-1].kind is TokenKind.MARK:
         return []
     key = tuple(part.norm for part in span if part.kind is not TokenKind.MARK)
-    if len(key) == _WITH_ARTICLE and key[0] in ARTICLES and index.called_by(span[-1].base):
-        # "The name of the mountain", though some photo is called just "the mountain".
+    if len(key) == _WITH_ARTICLE and key[0] in ARTICLES | {"no"} and index.called_by(span[-1].base):
+        # "The name of the mountain", though some photo is called just "the mountain"; "no elections", though a seat says so.
         return []
     hits = index.values.get(key, [])
     closeness = 0.97

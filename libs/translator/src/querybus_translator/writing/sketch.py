@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from querybus.core.catalog import ColumnKind, Language
-from querybus_translator.language.lexicon import Concept, Op, lexicon
+from querybus_translator.language.lexicon import POSSESSIVES, Concept, Op, lexicon
 from querybus_translator.language.stems import base_form
 from querybus_translator.language.time.words import year_word
 from querybus_translator.resolve import Assignment
@@ -409,6 +409,23 @@ LASTING_WORDS = frozenset({"duration", "time", "second", "minute", "hour", "day"
 _BIRTH = frozenset({"birth", "birthday", "born", "出生日期", "生日", "出生"})
 
 
+def _asks_again(nodes: Sequence[Node], place: int) -> bool:
+    """ "The climber with the highest points, and the name of its mountain": asked for as well, where nothing is said of it."""
+    if nodes[place].op is not Op.AND:
+        return False
+    at = place + 1
+    while at < len(nodes) and nodes[at].kind is NodeKind.STOP:
+        at += 1
+    owner = at + 3
+    if owner >= len(nodes) or not nodes[at].candidates or not nodes[owner].candidates:
+        return False
+    is_of_theirs = nodes[at + 1].text.lower() == "of" and nodes[at + 2].text.lower() in POSSESSIVES
+    is_column = nodes[at].candidates[0].column is not None and nodes[owner].candidates[0].column is None
+    behind = nodes[owner + 1] if owner + 1 < len(nodes) else None
+    is_over = behind is None or behind.kind is NodeKind.MARK or behind.op in (Op.AND, Op.ORDER)
+    return is_of_theirs and is_column and is_over
+
+
 def _asked_zones(nodes: Sequence[Node]) -> list[bool]:
     """Return for each node whether it stands where things are asked for, not where they are described."""
     flags: list[bool] = []
@@ -428,6 +445,8 @@ def _asked_zones(nodes: Sequence[Node]) -> list[bool]:
         elif node.op is Op.RELATIVE or (node.kind is NodeKind.STOP and node.text.lower() in {"who", "which", "whom"}):
             asked = start and node.op is not Op.RELATIVE
             start = False
+        elif not asked and _asks_again(nodes, place):
+            asked = True
         elif node.kind is not NodeKind.MARK:
             start = False
         flags.append(asked)
