@@ -1,0 +1,160 @@
+"""Whose name is meant beside "each" and in a second sentence, what is asked for behind a ranking, and names to the letter."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from contextlib import closing
+from datetime import date
+
+import pytest
+
+from querybus.core.catalog import Catalog
+from querybus_executor.engines.sqlite.introspect import open_sqlite_catalog
+from querybus_translator import Translated, translate
+from tests.support.scripted_catalog import rows_of
+
+TODAY = date(2026, 11, 28)
+
+HALLS_ROWS = """
+CREATE TABLE hall (hall_id INTEGER PRIMARY KEY, name TEXT, country TEXT, seats INTEGER);
+CREATE TABLE organ (organ_id INTEGER PRIMARY KEY, name TEXT, country TEXT, built_year INTEGER, pipes INTEGER, hall_id INTEGER REFERENCES hall (hall_id));
+CREATE TABLE grants (grant_id INTEGER PRIMARY KEY, hall_id INTEGER REFERENCES hall (hall_id), amount INTEGER, result TEXT, rank_of_the_year INTEGER);
+CREATE TABLE patron (patron_id INTEGER PRIMARY KEY, first_name TEXT, last_name TEXT, hall_id INTEGER REFERENCES hall (hall_id));
+CREATE TABLE club (club_id INTEGER PRIMARY KEY, club_name TEXT, country TEXT, no_of_members INTEGER, average INTEGER);
+CREATE TABLE members (member_id INTEGER PRIMARY KEY, member_name TEXT, country TEXT, club_id INTEGER REFERENCES club (club_id));
+INSERT INTO hall VALUES (1, 'Kuppel', 'Austria', 900), (2, 'Arkade', 'Spain', 400), (3, 'Silo', 'Austria', 120), (4, 'Silo', 'Norway', 60);
+INSERT INTO organ VALUES (1, 'Great Rieger', 'Austria', 1920, 5000, 1), (2, 'Small Rieger', 'Austria', 1960, 800, 1), (3, 'Trompeta', 'Spain', 1890, 2300, 2), (4, 'Positiv', 'Austria', 2001, 300, 3);
+INSERT INTO grants VALUES (1, 1, 40, 'Granted', 3), (2, 1, 50, 'Declined', 2), (3, 2, 70, 'Granted', 1), (4, 3, 5, 'Declined', 4), (5, 4, 6, 'Declined', 7), (6, 4, 1, 'Declined', 6);
+INSERT INTO patron VALUES (1, 'Mia', 'Lund', 1), (2, 'Noah', 'Beck', 1), (3, 'Mia', 'Roth', 2), (4, 'Ella', 'Mia', 3);
+INSERT INTO club VALUES (1, 'Bellows', 'Spain', 30, 5), (2, 'Stops', 'Norway', 12, 9);
+INSERT INTO members VALUES (1, 'Ada', 'Japan', 1), (2, 'Bo', 'Japan', 1), (3, 'Cy', 'Norway', 2);
+"""
+SPEECH_ROWS = """
+CREATE TABLE team (team_id INTEGER PRIMARY KEY, name TEXT);
+CREATE TABLE player (player_id INTEGER PRIMARY KEY, name TEXT, team_id INTEGER REFERENCES team (team_id));
+INSERT INTO team VALUES (1, 'Oak'), (2, 'Elm');
+INSERT INTO player VALUES (1, 'J. C. Marsh', 1), (2, 'Ann Hill', 2), (3, 'Bea Rook', 2);
+"""
+SCRIPTS = {"halls": HALLS_ROWS, "teams": SPEECH_ROWS}
+
+
+@pytest.fixture(scope="module")
+def catalogs(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Catalog]:
+    """The databases as the executor describes them."""
+    folder = tmp_path_factory.mktemp("names_beside_each")
+    for name, script in SCRIPTS.items():
+        with closing(sqlite3.connect(folder / f"{name}.sqlite")) as database:
+            database.executescript(script)
+    return {name: open_sqlite_catalog(folder / f"{name}.sqlite") for name in SCRIPTS}
+
+
+def is_answered(
+    question: str, rows: list[tuple[object, ...]], catalogs: Mapping[str, Catalog], name: str = "halls"
+) -> None:
+    """Assert that a question is answered with these rows, in any order of rows and columns."""
+    found = translate(question, catalogs[name], today=TODAY)
+    assert isinstance(found, Translated), found
+    given = sorted(tuple(sorted(map(str, row))) for row in rows_of(SCRIPTS[name], found.sql))
+    assert given == sorted(tuple(sorted(map(str, row))) for row in rows), found.sql
+
+
+@pytest.mark.parametrize(
+    ("question", "rows"),
+    [
+        ("How many organs does each hall have? Show the name and the number.", [("Kuppel", 2), ("Arkade", 1), ("Silo", 1)]),
+        ("Show the name and the number of organs for each hall that has more than 1 organs.", [("Kuppel", 2)]),
+        ("Give the number of organs per hall together with the name.", [("Kuppel", 2), ("Arkade", 1), ("Silo", 1)]),
+        ("For every hall, give the name and the mean pipes of its organs.", [("Kuppel", 2900.0), ("Arkade", 2300.0), ("Silo", 300.0)]),
+        ("For each hall, how many organs with country Spain are there? List the name as well.", [("Arkade", 1)]),
+        ("Which hall has the organ with the largest pipes? Give the name.", [("Kuppel",)]),
+        ("Show the name of each organ and the name of its hall.", [("Great Rieger", "Kuppel"), ("Small Rieger", "Kuppel"), ("Trompeta", "Arkade"), ("Positiv", "Silo")]),
+        ("List every organ's name along with the name of the hall.", [("Great Rieger", "Kuppel"), ("Small Rieger", "Kuppel"), ("Trompeta", "Arkade"), ("Positiv", "Silo")]),
+        ("For the organ with the greatest pipes, give the name and the name of the hall.", [("Great Rieger", "Kuppel")]),
+        ("What is the name of Trompeta's hall?", [("Arkade",)]),
+        ("Which country is most common among organs?", [("Austria",)]),
+    ],
+)  # fmt: skip
+def test_a_name_is_that_of_what_the_question_is_about(
+    question: str, rows: list[tuple[object, ...]], catalogs: Mapping[str, Catalog]
+) -> None:
+    is_answered(question, rows, catalogs)
+
+
+@pytest.mark.parametrize(
+    ("question", "rows"),
+    [
+        ("What is the name of the organ with the highest pipes, and the name of its hall?", [("Great Rieger", "Kuppel")]),
+        ("Which hall has the grant with the largest amount? Give the name.", [("Arkade",)]),
+        ("Which halls have more than one grant? Show their name and the number of grants.", [("Kuppel", 2), ("Silo", 2)]),
+        ("What are the names of organs whose pipes is above the average?", [("Great Rieger",), ("Trompeta",)]),
+        ("Which organs have the 2 lowest values of pipes? Give the names.", [("Positiv",), ("Small Rieger",)]),
+    ],
+)  # fmt: skip
+def test_rankings_are_of_single_rows_and_counts_of_rows_of_the_same_name_apart(
+    question: str, rows: list[tuple[object, ...]], catalogs: Mapping[str, Catalog]
+) -> None:
+    is_answered(question, rows, catalogs)
+
+
+@pytest.mark.parametrize(
+    ("question", "rows"),
+    [
+        ("List the names of the organs of Kuppel by built year, highest first.", [("Small Rieger",), ("Great Rieger",)]),
+        ("List the names and countries of the organs by built year.", [("Trompeta", "Spain"), ("Great Rieger", "Austria"), ("Small Rieger", "Austria"), ("Positiv", "Austria")]),
+        ("Show the names and pipes of all organs from the highest pipes to the lowest.", [("Great Rieger", 5000), ("Trompeta", 2300), ("Small Rieger", 800), ("Positiv", 300)]),
+    ],
+)  # fmt: skip
+def test_a_list_stands_in_the_order_that_is_said_behind_it(
+    question: str, rows: list[tuple[object, ...]], catalogs: Mapping[str, Catalog]
+) -> None:
+    found = translate(question, catalogs["halls"], today=TODAY)
+    assert isinstance(found, Translated), found
+    assert rows_of(HALLS_ROWS, found.sql) == rows, found.sql
+
+
+def test_by_how_many_they_have_counts_them(catalogs: Mapping[str, Catalog]) -> None:
+    question = "What are the names of halls, ordered by how many organs they have, from most to fewest?"
+    found = translate(question, catalogs["halls"], today=TODAY)
+    assert isinstance(found, Translated), found
+    first, *others = rows_of(HALLS_ROWS, found.sql)
+    assert (first, sorted(others)) == (("Kuppel",), [("Arkade",), ("Silo",)]), found.sql
+
+
+@pytest.mark.parametrize(
+    ("question", "rows"),
+    [
+        ("How many patrons have first name Mia or Ella?", [(3,)]),
+        ("List the last names of patrons with first name either Noah or Ella.", [("Beck",), ("Mia",)]),
+        ("What are the last names of patrons whose first name is not Mia?", [("Beck",), ("Mia",)]),
+        ("Which patrons have Mia as first name? Show their last names.", [("Lund",), ("Roth",)]),
+        ("List the last names of the patrons that do not have Mia as their first name.", [("Beck",), ("Mia",)]),
+    ],
+)  # fmt: skip
+def test_names_of_persons_are_read_behind_or_not_and_before_as(
+    question: str, rows: list[tuple[object, ...]], catalogs: Mapping[str, Catalog]
+) -> None:
+    is_answered(question, rows, catalogs)
+
+
+@pytest.mark.parametrize(
+    ("question", "rows"),
+    [
+        ("What is the average rank of the year of grants?", [(23 / 6,)]),
+        ("Which halls have grants with result Granted as well as grants with result Declined? Show the names.", [("Kuppel",)]),
+        ("Find the names of the halls that have both a grant with result Declined and a grant with result Granted.", [("Kuppel",)]),
+        ("What is the total no of members across all clubs?", [(42,)]),
+        ("How many members are from Japan?", [(2,)]),
+        ("What is the number of members with Japan as country?", [(2,)]),
+        ("Show the name of each hall along with the highest pipes among its organs.", [("Kuppel", 5000), ("Arkade", 2300), ("Silo", 300)]),
+    ],
+)  # fmt: skip
+def test_columns_are_named_to_the_letter_and_hold_what_is_said_behind_them(
+    question: str, rows: list[tuple[object, ...]], catalogs: Mapping[str, Catalog]
+) -> None:
+    is_answered(question, rows, catalogs)
+
+
+@pytest.mark.parametrize("question", ["What is the name of the team of the player named J. C. Marsh?", "Which team does the player J. C. Marsh belong to? Show its name."])  # fmt: skip
+def test_a_name_with_initials_is_one_name(question: str, catalogs: Mapping[str, Catalog]) -> None:
+    is_answered(question, [("Oak",)], catalogs, "teams")
