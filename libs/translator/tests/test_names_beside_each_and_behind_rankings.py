@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
 from datetime import date
+from pathlib import Path
 
 import pytest
 
@@ -158,3 +159,44 @@ def test_columns_are_named_to_the_letter_and_hold_what_is_said_behind_them(
 @pytest.mark.parametrize("question", ["What is the name of the team of the player named J. C. Marsh?", "Which team does the player J. C. Marsh belong to? Show its name."])  # fmt: skip
 def test_a_name_with_initials_is_one_name(question: str, catalogs: Mapping[str, Catalog]) -> None:
     is_answered(question, [("Oak",)], catalogs, "teams")
+
+
+SHIPS_ROWS = """
+CREATE TABLE school (school_id INTEGER PRIMARY KEY, school_name TEXT, football_class TEXT, hockey_class TEXT, head_name TEXT, deputy_name TEXT);
+CREATE TABLE booking (code INTEGER PRIMARY KEY, guest TEXT, adults INTEGER, hall TEXT REFERENCES lounge (lounge_id));
+CREATE TABLE lounge (lounge_id TEXT PRIMARY KEY, lounge_name TEXT);
+CREATE TABLE train (train_number INTEGER PRIMARY KEY, origin TEXT, market_total INTEGER, start_date DATE);
+INSERT INTO school VALUES (1, 'North', 'AA', 'AAA', 'Ann Lee', 'Bo Kern'), (2, 'South', 'AAA', 'A', 'Bo Kern', 'Cy Dunn'), (3, 'East', 'A', 'AAA', 'Di Falk', 'Ann Lee');
+INSERT INTO lounge VALUES ('R1', 'Blue'), ('R2', 'Green');
+INSERT INTO booking VALUES (71, 'Ada', 2, 'R1'), (72, 'Ben', 4, 'R2'), (73, 'Ida', 3, 'R1');
+INSERT INTO train VALUES (51, 'Riga', 5, '2020-01-02'), (52, 'Riga', 7, '2021-01-02'), (53, 'Tartu', 9, '2019-01-02');
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "rows"),
+    [
+        ("List the school names of schools with football class either AA or AAA.", [("North",), ("South",)]),
+        ("What are the school names of schools whose deputy name is Ann Lee?", [("East",)]),
+        ("What are the school names of schools whose deputy name is not Ann Lee?", [("North",), ("South",)]),
+        ("What are the ids of bookings with adults greater than 2?", [(72,), (73,)]),
+        ("Show the guest and id of the booking with the highest adults.", [("Ben", 72)]),
+        ("Count the number of different origins of trains.", [(2,)]),
+        ("For each origin, show the highest and lowest market total of the trains.", [("Riga", 7, 5), ("Tartu", 9, 9)]),
+        ("Sort the bookings by adults and show their guests.", [("Ada",), ("Ida",), ("Ben",)]),
+        ("List the origins of trains from the most recent start date to the oldest.", [("Riga",), ("Riga",), ("Tartu",)]),
+    ],
+)  # fmt: skip
+def test_what_is_said_of_one_column_is_read_of_no_other(
+    question: str, rows: list[tuple[object, ...]], tmp_path: Path
+) -> None:
+    path = tmp_path / "ships.sqlite"
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(SHIPS_ROWS)
+    found = translate(question, open_sqlite_catalog(path), today=TODAY)
+    assert isinstance(found, Translated), found
+    given = rows_of(SHIPS_ROWS, found.sql)
+    is_ordered = question.startswith(("Sort", "List the origins"))
+    assert (given if is_ordered else sorted(given, key=str)) == (rows if is_ordered else sorted(rows, key=str)), (
+        found.sql
+    )

@@ -80,6 +80,7 @@ def resolve(nodes: Sequence[Node], index: CatalogIndex, near: frozenset[int] = f
     mentioned |= dict.fromkeys(near, 1.0)
     bonuses = {place: _bonuses(nodes, place, index) for place in places}
     siblings = {place: _siblings(nodes, place) for place in places}
+    others = {place: _other_values(nodes, place) for place in places}
     said = {place for place in places if _is_said_of_rows(nodes, place)}
     done = {place for place in places if place not in said and _is_done_then(nodes, place, index)}
     owners = {place: of_whom(nodes, place) or of_siblings(nodes, place) for place in places}
@@ -106,11 +107,7 @@ def resolve(nodes: Sequence[Node], index: CatalogIndex, near: frozenset[int] = f
                     score -= _UNMENTIONED_COST
                 elif candidate.column is not None and mentioned[candidate.table] > 0.9:
                     score += 0.03
-                listed = [pick for other, pick in state.picks if other in siblings[place]]
-                if candidate.column is not None and any(pick.table == candidate.table for pick in listed):
-                    score += _SIBLING_BONUS
-                # "The claim dates and the settlement dates" are not the same day twice.
-                score -= _TWICE_COST if candidate.value is None and candidate in listed else 0.0
+                score += _beside_picked(candidate, state, siblings[place], others[place])
                 grown.append(
                     _State(
                         state.score + score,
@@ -123,6 +120,18 @@ def resolve(nodes: Sequence[Node], index: CatalogIndex, near: frozenset[int] = f
         grown.sort(key=lambda link: -link.score)
         beam = grown[:BEAM_WIDTH]
     return tuple(Assignment(_in_roles(nodes, dict(link.picks), index), link.score) for link in beam[:ASSIGNMENTS_MAX])
+
+
+def _beside_picked(candidate: Candidate, state: _State, siblings: frozenset[int], others: frozenset[int]) -> float:
+    """Return what is added for what was picked in the same list, and for values that "or" joins with this one."""
+    listed = [pick for other, pick in state.picks if other in siblings]
+    bonus = 0.0
+    if candidate.column is not None and any(pick.table == candidate.table for pick in listed):
+        bonus += _SIBLING_BONUS
+    if any(_is_of_same_column(pick, candidate) for other, pick in state.picks if other in others):
+        bonus += _SAME_COLUMN_BONUS
+    # "The claim dates and the settlement dates" are not the same day twice.
+    return bonus - (_TWICE_COST if candidate.value is None and candidate in listed else 0.0)
 
 
 def _is_said_of_rows(nodes: Sequence[Node], place: int) -> bool:
@@ -235,6 +244,22 @@ def _siblings(nodes: Sequence[Node], place: int) -> frozenset[int]:
         ):
             numbers.add(other)
     return frozenset(numbers)
+
+
+def _other_values(nodes: Sequence[Node], place: int) -> frozenset[int]:
+    """ "Class AA or AAA": the values beside one that "or" joins with it are of the same column, where they can be."""
+    found: set[int] = set()
+    for step in (-1, 1):
+        joint = place + step
+        is_joined = 0 <= joint < len(nodes) and nodes[joint].op is Op.OR
+        if is_joined and 0 <= joint + step < len(nodes) and nodes[joint + step].is_value:
+            found.add(joint + step)
+    return frozenset(found)
+
+
+def _is_of_same_column(one: Candidate, other: Candidate) -> bool:
+    both = one.value is not None and other.value is not None
+    return both and (one.table, one.column) == (other.table, other.column)
 
 
 def _ambiguity(node: Node) -> tuple[int, int]:

@@ -30,6 +30,7 @@ from querybus_translator.rewording.reworded import reworded
 from querybus_translator.schema.index import CatalogIndex, index_of
 from querybus_translator.schema.nodes import read_nodes
 from querybus_translator.schema.phrases import Node, NodeKind
+from querybus_translator.whose import with_own_keys
 from querybus_translator.writing.form import Form, describe
 
 CONFIDENCE_MIN: Final = 0.72
@@ -167,7 +168,7 @@ def read_question(question: str, index: CatalogIndex, today: date) -> QuestionRe
     if not question.strip() or len(question) > QUESTION_LENGTH_MAX or not index.catalog.tables:
         return QuestionRead(question, today, (), (), None, ())
     defined, notes = _with_definitions(reworded(without_courtesy(question), index), index, today)
-    nodes = read_nodes(defined, index, today)
+    nodes = with_own_keys(read_nodes(defined, index, today), index)
     command = _command(nodes)
     return QuestionRead(
         question, today, nodes, () if command is not None else read(nodes, index, today), command, notes

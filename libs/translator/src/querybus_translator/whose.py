@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from querybus_translator.language.lexicon import POSSESSIVES, Op, lexicon
 from querybus_translator.language.stems import base_form
+from querybus_translator.schema.comparison import Candidate
 from querybus_translator.schema.index import CatalogIndex
-from querybus_translator.schema.labels import labels
+from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.schema.phrases import Node, NodeKind
 
 MENTION_MIN: Final = 0.8
@@ -116,6 +118,38 @@ def _is_of_both(nodes: Sequence[Node], rows: int) -> bool:
 
 _OF: Final = frozenset({"of", "for", "of each", "of every", "for each", "for every"})
 _SINGLING: Final = frozenset({Op.ADJECTIVE_MOST, Op.ADJECTIVE_LEAST})
+
+
+def with_own_keys(nodes: Sequence[Node], index: CatalogIndex) -> tuple[Node, ...]:
+    """Link "the ids of reservations", whose key is called `code`, to that, and not to the number of what they refer to."""
+    return tuple(
+        replace(node, kind=NodeKind.LINK, candidates=(key,)) if (key := _own_key(nodes, place, index)) else node
+        for place, node in enumerate(nodes)
+    )
+
+
+def _own_key(nodes: Sequence[Node], place: int, index: CatalogIndex) -> Candidate | None:
+    if base_form(nodes[place].text.lower()) not in _IDS or nodes[place].quoted:
+        return None
+    owner = _possessor(nodes, place)
+    if owner is None:
+        _, end = _list_around(nodes, place)
+        owner = beside(nodes, end, 1) if end < len(nodes) and nodes[end].text.lower() in _OF else None
+    rows = nodes[owner].candidates[0] if owner is not None and nodes[owner].candidates else None
+    if rows is None or rows.column is not None or rows.score < MENTION_MIN:
+        return None
+    foreign = {
+        name for edge in index.graph.edges_of(rows.table) if edge.source == rows.table for name in edge.source_columns
+    }
+    own = (link for link in nodes[place].candidates if link.table == rows.table and link.column is not None)
+    if any(index.column(link.table, link.column or 0).name not in foreign for link in own):
+        return None
+    key = key_columns(index, rows.table)
+    is_number = len(key) == 1 and key[0] not in labels(index, rows.table)
+    return Candidate(key[0].table, key[0].column, None, 1.0) if is_number else None
+
+
+_IDS: Final = frozenset({"id", "identifier"})
 
 
 def of_siblings(nodes: Sequence[Node], place: int) -> frozenset[int]:

@@ -8,13 +8,16 @@ from typing import Final
 from querybus_translator.language.stems import base_form
 from querybus_translator.schema.comparison import recalled
 from querybus_translator.schema.index import CatalogIndex
+from querybus_translator.schema.labels import holds_years
 
+_SIZES: Final = "highest|largest|greatest|biggest|lowest|smallest|least|most"
+_TIMES: Final = "most recent|latest|newest|earliest|oldest"
 _FROM_TO: Final = re.compile(
-    r",? (?:(?:ranked|sorted|ordered|listed|arranged) )?from (?:the )?(?P<one>highest|largest|greatest|biggest|lowest|smallest|least|most)"
-    r" (?P<key>[a-z_ ]{1,40}?) to (?:the )?(?:highest|largest|greatest|biggest|lowest|smallest|least|most)(?: (?:ones?|(?P=key)))?\b",
+    rf",? (?:(?:ranked|sorted|ordered|listed|arranged) )?from (?:the )?(?P<one>{_TIMES}|{_SIZES})"
+    rf" (?P<key>[a-z_ ]{{1,40}}?) to (?:the )?(?:{_TIMES}|{_SIZES})(?: (?:ones?|(?P=key)))?\b",
     re.IGNORECASE,
 )
-_SMALL: Final = frozenset({"lowest", "smallest", "least"})
+_UPWARDS: Final = frozenset({"lowest", "smallest", "least", "earliest", "oldest"})
 _NAMED_MIN: Final = 0.9
 
 
@@ -24,9 +27,13 @@ def sorted_from_to(question: str, index: CatalogIndex) -> str:
     def sorted_by(said: re.Match[str]) -> str:
         words = [base_form(word) for word in re.split(r"[_ ]", said["key"].lower())]
         best = recalled(words, index, bounded=False)[:1]
-        if not any(link.column is not None and link.value is None and link.score >= _NAMED_MIN for link in best):
+        columns = [index.column(link.table, link.column) for link in best if link.column is not None]
+        is_named = bool(columns) and best[0].value is None and best[0].score >= _NAMED_MIN
+        one = said["one"].lower()
+        # "From the oldest age" is no time.
+        if not is_named or (one in _TIMES.split("|") and not holds_years(columns[0])):
             return said[0]
-        way = "ascending" if said["one"].lower() in _SMALL else "descending"
+        way = "ascending" if one in _UPWARDS else "descending"
         return f", sorted by {said['key']} in {way} order"
 
     return _FROM_TO.sub(sorted_by, question)

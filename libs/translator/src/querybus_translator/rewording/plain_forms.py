@@ -113,6 +113,18 @@ _OF_EACH_ONES: Final = re.compile(
     r"\b(?:the )?(?P<which>highest|largest|greatest|biggest|lowest|smallest) (?P<what>[a-z_ ]{1,40}?) (?:among|across|within) (?:all (?:of )?)?(?P<whose>its|their|his|her)\b",
     re.IGNORECASE,
 )
+_HIGHEST_AND_LOWEST: Final = re.compile(
+    r"(?<!with the )(?<!with )(?<!has the )(?<!have the )\b(?:the )?(?P<one>highest|largest|greatest|biggest|lowest|smallest) and (?:the )?(?P<other>lowest|smallest|highest|largest|greatest|biggest) (?=[a-z])",
+    re.IGNORECASE,
+)
+_FOR_THEIR: Final = re.compile(
+    r"\b(?P<has>(?:have|has|had|with) (?:\"[^\"]+\"|'[^']+'|[A-Z][\w.'-]*(?: [A-Z][\w.'-]*)*)) for (?=(?:their|its|his|her) [a-z])"
+)
+_SORT_AND_SHOW: Final = re.compile(
+    r"^(?:please )?(?:sort|order|arrange) (?:all )?(?:of )?(?:the )?(?P<rows>[a-z ]+?) (?P<how>(?:by|in) [^,.?]+?),? and (?:then )?(?:show|list|give|display|return|print) "
+    r"(?:me )?(?:their|the) (?P<what>[a-z ]+?)(?P<end>[.?!]?)$",
+    re.IGNORECASE,
+)
 _SHOWING: Final = re.compile(
     r",? (?:showing|listing|giving|displaying|returning) (?:also )?(?=(?:the|its|their|each)\b)", re.IGNORECASE
 )
@@ -297,6 +309,12 @@ _RANKED_BEFORE: Final = re.compile(r"(?:(?<!along )(?<!together )\bwith|\b(?:has
 _FIGURED: Final = ("average", "mean", "total", "number", "sum")
 
 
+def _both_extremes(said: re.Match[str]) -> str:
+    """ "The highest and lowest age": two figures, and no place in a ranking."""
+    figures = ("maximum" if said[part].lower() in _LARGE else "minimum" for part in ("one", "other"))
+    return " and ".join(figures) + " "
+
+
 def _extreme_of(said: re.Match[str]) -> str:
     """ "The highest price among its books": a figure of each, and no place in a ranking."""
     before = said.string[: said.start()].rstrip().lower()
@@ -360,6 +378,9 @@ _PLAIN: Final = (
     (_NO_OF, "number of "),
     (_VALUES_OF, r"\g<which> "),
     (_SHOWING, " and "),
+    (_SORT_AND_SHOW, r"Show the \g<what> of the \g<rows> sorted \g<how>\g<end>"),
+    (_HIGHEST_AND_LOWEST, _both_extremes),
+    (_FOR_THEIR, r"\g<has> as "),
     (_BY_HOW_MANY, r"\g<by> number of \g<rows>"),
     (_FROM_MOST, " in descending order"),
     (_FROM_FEWEST, " in ascending order"),

@@ -22,7 +22,9 @@ def of_counts(
         are_rows = token.norm != token.base and bool(named)
         said = tuple(item.base for item in tokens[start:end])
         # "Of each nationality" are counted, also where some column holds a number of hosts.
-        is_grouped = any(item.norm in _GROUPING for item in tokens[end : end + 2])
+        is_grouped = any(item.norm in _GROUPING for item in tokens[end : end + 2]) or any(
+            item.norm == "that" for item in tokens[end + 1 : end + 2]
+        )
         # "Hosts with the nationality Japan": what holds the number of all hosts says nothing of those.
         narrowed = [{hit.table for hit in index.values.get((item.norm,), ())} for item in tokens[end:]]
         candidates = [
@@ -37,6 +39,9 @@ def of_counts(
             or not (are_rows or index.is_key(candidate.table, candidate.column))
         ]
     if end - start == 1 and start + 1 < len(tokens) and tokens[start + 1].norm == "of" and _counts(token):
+        if start + 2 < len(tokens) and tokens[start + 2].norm in _KINDS:
+            # "The number of different origins" is none that a train bears.
+            return [candidate for candidate in candidates if candidate.column is None]
         # "The number of bookings" is none that a cabin bears.
         head = _counted_words(tokens, start + 2, index)
         counted = recalled([item.base for item in head], index, bounded=False)
@@ -65,6 +70,7 @@ def _counted_words(tokens: Sequence[Token], start: int, index: CatalogIndex) -> 
     return list(tokens[start : start + 1])
 
 
+_KINDS: Final = frozenset({"distinct", "different", "unique"})
 _GROUPING: Final = frozenset({"each", "every", "per", "by"})
 _COUNTED_WORDS_MAX: Final = 4
 _EACH_ONCE: Final = frozenset({"distinct", "different", "unique", "all", "the"})

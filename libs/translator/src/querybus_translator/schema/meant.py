@@ -86,11 +86,11 @@ def links_meant(
         phrase.op is Op.SUM
         for phrase in (*lexicon().english.get((token.norm,), ()), *lexicon().chinese.get(token.norm, ()))
     ):
-        # "Total" alone asks for a sum, unless a column bears just that name; "total tips" are those of another column.
+        # "Total" alone asks for a sum, unless a column, or a company in capitals, bears just that name; so do "total tips".
         candidates = [
             candidate
             for candidate in candidates
-            if candidate.value is not None
+            if (candidate.value is not None and token.text[:1] != token.norm[:1])
             or (_is_bare_name(token.base, candidate, index) and not _stands_before_figure(tokens, start, index))
         ]
     if end - start == 1 and _asks_for_figure(tokens, start):

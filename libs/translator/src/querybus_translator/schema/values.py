@@ -15,7 +15,7 @@ from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.names import is_han, name_words
 from querybus_translator.language.stems import base_form
 from querybus_translator.language.tokens import Token, TokenKind, tokenize
-from querybus_translator.schema.comparison import CANDIDATES_MAX, Candidate
+from querybus_translator.schema.comparison import CANDIDATES_MAX, EXACT_SCORE, Candidate
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.labels import labels, whole_name
 from querybus_translator.schema.phrases import ARTICLES, Node, NodeKind
@@ -212,7 +212,10 @@ def with_names(nodes: Sequence[Node], index: CatalogIndex) -> Iterator[Node]:
         ):
             end += 1
         is_one = end - place == 1 and not _is_called(nodes, place, index) and _is_single_name(nodes, place, index)
-        if is_one or (2 <= end - place <= _NAME_WORDS_MAX and _is_name(nodes, place, end, index)):
+        if end > place and _is_of_column(nodes, place, index):
+            yield Node(NodeKind.TEXT, " ".join(node.text for node in nodes[place:end]), quoted=True)
+            place = end
+        elif is_one or (2 <= end - place <= _NAME_WORDS_MAX and _is_name(nodes, place, end, index)):
             yield Node(NodeKind.TEXT, " ".join(node.text for node in nodes[place:end]))
             place = end
         elif end > place and _is_called(nodes, place, index):
@@ -230,11 +233,24 @@ def _is_called(nodes: Sequence[Node], place: int, index: CatalogIndex) -> bool:
     at = place - 1
     if at > 1 and nodes[at].op is Op.OR and nodes[at - 1].capital and nodes[at - 1].kind is NodeKind.WORD:
         return _is_called(nodes, at - 1, index)
-    while at > 0 and (nodes[at].op is Op.NOT or nodes[at].text.lower() in _BEFORE_CALLED):
-        at -= 1
+    at = _said_before(nodes, place)
     if at < 0 or nodes[at].op is Op.NAMED:
         return at >= 0
     return _are_names(nodes[at], index)
+
+
+def _said_before(nodes: Sequence[Node], place: int) -> int:
+    at = place - 1
+    while at > 0 and (nodes[at].op in (Op.NOT, Op.EQUAL) or nodes[at].text.lower() in _BEFORE_CALLED):
+        at -= 1
+    return at
+
+
+def _is_of_column(nodes: Sequence[Node], place: int, index: CatalogIndex) -> bool:
+    """ "Whose vice manager name is Ann Lee": a name in the column that is said, and in no other."""
+    at = _said_before(nodes, place)
+    close = [link for link in nodes[at].candidates if link.score >= _CALLED_SCORE_MIN] if at >= 0 else []
+    return len(close) == 1 and close[0].score >= EXACT_SCORE and _are_names(nodes[at], index)
 
 
 def _is_as_column(nodes: Sequence[Node], place: int, index: CatalogIndex) -> bool:
