@@ -36,6 +36,9 @@ def values_at(tokens: Sequence[Token], start: int, end: int, index: CatalogIndex
         # "The name of the mountain", though some photo is called just "the mountain"; "no elections", though a seat says so.
         return []
     hits = index.values.get(key, [])
+    said = " ".join(part.text for part in span)
+    # "UK Gallery" is written as the one place is, and not as another that is a "UK gallery".
+    hits = [hit for hit in hits if hit.text == said] or hits
     closeness = 0.97
     if not hits:
         base = tuple(part.base for part in span if part.kind is not TokenKind.MARK)
