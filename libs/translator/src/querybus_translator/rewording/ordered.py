@@ -1,4 +1,4 @@
-"""Orders that name their figure in passing: "from the highest age to the lowest" is sorted by age, the highest first."""
+"""Orders that name their figure in passing, and figures that are called values."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ _FROM_TO: Final = re.compile(
     rf",? (?:(?:ranked|sorted|ordered|listed|arranged) )?from (?:the )?(?P<one>{_TIMES}|{_SIZES})"
     rf" (?P<key>[a-z_ ]{{1,40}}?) to (?:the )?(?:{_TIMES}|{_SIZES})(?: (?:ones?|(?P=key)))?\b",
     re.IGNORECASE,
+)
+_VALUES: Final = re.compile(
+    r"\b(?P<which>highest|lowest|largest|smallest|greatest|biggest) values (?:of|for) (?:the )?(?=[a-z])", re.IGNORECASE
 )
 _UPWARDS: Final = frozenset({"lowest", "smallest", "least", "earliest", "oldest"})
 _NAMED_MIN: Final = 0.9
@@ -37,3 +40,8 @@ def sorted_from_to(question: str, index: CatalogIndex) -> str:
         return f", sorted by {said['key']} in {way} order"
 
     return _FROM_TO.sub(sorted_by, question)
+
+
+def without_values(question: str, index: CatalogIndex) -> str:
+    """ "The 3 lowest values of age" are the 3 lowest ages, unless something of the catalog is called a value."""
+    return question if index.own.get("value") else _VALUES.sub(r"\g<which> ", question)

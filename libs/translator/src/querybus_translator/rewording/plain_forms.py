@@ -126,11 +126,7 @@ _SORT_AND_SHOW: Final = re.compile(
     re.IGNORECASE,
 )
 _SHOWING: Final = re.compile(
-    r",? (?:showing|listing|giving|displaying|returning) (?:also )?(?=(?:the|its|their|each)\b)", re.IGNORECASE
-)
-_VALUES_OF: Final = re.compile(
-    r"\b(?P<which>highest|lowest|largest|smallest|greatest|biggest|maximum|minimum|average|mean) values? (?:of|for) (?:the )?(?=[a-z])",
-    re.IGNORECASE,
+    r", (?:showing|listing|giving|displaying|returning) (?:also )?(?=(?:the|its|their|each)\b)", re.IGNORECASE
 )
 _AND_THE_NUMBER: Final = re.compile(
     r"^(?P<asked>how many .*[?.] *[a-z]+ .*?[a-z]),? and (?:also )?(?:the |its |their )?(?:number|count|total)s?(?= *[.?!]?$)",
@@ -376,7 +372,6 @@ _PLAIN: Final = (
     (_FROM_FIRST_TO_LAST, "minimum and maximum"),
     (_FROM_TO, _from_to),
     (_NO_OF, "number of "),
-    (_VALUES_OF, r"\g<which> "),
     (_SHOWING, " and "),
     (_SORT_AND_SHOW, r"Show the \g<what> of the \g<rows> sorted \g<how>\g<end>"),
     (_HIGHEST_AND_LOWEST, _both_extremes),

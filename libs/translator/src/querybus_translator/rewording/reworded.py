@@ -16,7 +16,7 @@ from querybus_translator.language.names import is_han, name_words
 from querybus_translator.language.stems import base_form
 from querybus_translator.rewording.in_chinese import plain_chinese
 from querybus_translator.rewording.nations import countries_of_people, inhabitants
-from querybus_translator.rewording.ordered import sorted_from_to
+from querybus_translator.rewording.ordered import sorted_from_to, without_values
 from querybus_translator.rewording.persons import (
     by_whom,
     each_did,
@@ -461,6 +461,7 @@ _BY_CATALOG: Final = (
     whose_records,
     what_about,
     sorted_from_to,
+    without_values,
     _numbered,
     roles_by_verbs,
     staff_members,
