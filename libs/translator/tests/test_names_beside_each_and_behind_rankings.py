@@ -12,7 +12,7 @@ import pytest
 
 from querybus.core.catalog import Catalog
 from querybus_executor.engines.sqlite.introspect import open_sqlite_catalog
-from querybus_translator import Translated, translate
+from querybus_translator import NotRead, Translated, translate
 from tests.support.scripted_catalog import rows_of
 
 TODAY = date(2026, 11, 28)
@@ -200,3 +200,60 @@ def test_what_is_said_of_one_column_is_read_of_no_other(
     assert (given if is_ordered else sorted(given, key=str)) == (rows if is_ordered else sorted(rows, key=str)), (
         found.sql
     )
+
+
+FAIR_ROWS = """
+CREATE TABLE museum (museum_id INTEGER PRIMARY KEY, name TEXT, city TEXT);
+CREATE TABLE painting (painting_id INTEGER PRIMARY KEY, title TEXT, technique TEXT, museum_id INTEGER REFERENCES museum (museum_id), indoor TEXT);
+CREATE TABLE loan (loan_id INTEGER PRIMARY KEY, painting_id INTEGER REFERENCES painting (painting_id), lender_id INTEGER REFERENCES museum (museum_id), borrower_id INTEGER REFERENCES museum (museum_id), fee INTEGER, status TEXT);
+CREATE TABLE visitor (visitor_id INTEGER PRIMARY KEY, full_name TEXT, city TEXT);
+CREATE TABLE ticket (ticket_id INTEGER PRIMARY KEY, visitor_id INTEGER REFERENCES visitor (visitor_id), kind TEXT, sold_on DATE);
+INSERT INTO museum VALUES (1, 'Nordhaus', 'Kiel'), (2, 'Lumen', 'Graz'), (3, 'Sund', 'Oslo');
+INSERT INTO painting VALUES (1, 'Dawn', 'oil', 1, 'yes'), (2, 'Blue', 'chalk', 2, 'no'), (3, 'Barn', 'oil', 1, 'yes'), (4, 'Snow', 'oil', 2, 'no');
+INSERT INTO loan VALUES (1, 1, 1, 2, 50, 'done'), (2, 2, 2, 3, 30, 'done'), (3, 3, 1, 3, 45, 'open'), (4, 3, 1, 2, 40, 'done');
+INSERT INTO visitor VALUES (1, 'Ana Holt', 'Kiel'), (2, 'Ben Ito', 'Kiel');
+INSERT INTO ticket VALUES (1, 1, 'weekend', '2025-03-03'), (2, 2, 'day', '2025-03-08');
+"""
+
+
+@pytest.fixture(scope="module")
+def fair(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
+    """Museums that lend each other paintings, as the executor describes them."""
+    path = tmp_path_factory.mktemp("fair") / "fair.sqlite"
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(FAIR_ROWS)
+    return open_sqlite_catalog(path)
+
+
+@pytest.mark.parametrize(
+    ("question", "rows"),
+    [
+        ("Which paintings are indoors?", [("Dawn",), ("Barn",)]),
+        ("Visitors from Kiel with a weekend ticket", [("Ana Holt",)]),
+        ("Which painting got the highest fee for a single loan?", [("Dawn",)]),
+        ("How many paintings are there for each technique and museum?", [("oil", "Nordhaus", 2), ("chalk", "Lumen", 1), ("oil", "Lumen", 1)]),
+        ("Show each loan with the lender and the borrower.", [(1, "Nordhaus", "Lumen"), (2, "Lumen", "Sund"), (3, "Nordhaus", "Sund"), (4, "Nordhaus", "Lumen")]),
+        ("Show each loan with its lender and borrower.", [(1, "Nordhaus", "Lumen"), (2, "Lumen", "Sund"), (3, "Nordhaus", "Sund"), (4, "Nordhaus", "Lumen")]),
+        ("List all oil paintings with the museum that owns them.", [("Dawn", "Nordhaus"), ("Barn", "Nordhaus"), ("Snow", "Lumen")]),
+    ],
+)  # fmt: skip
+def test_flags_kinds_groups_of_two_and_all_that_is_listed_beside_are_read(
+    question: str, rows: list[tuple[object, ...]], fair: Catalog
+) -> None:
+    found = translate(question, fair, today=TODAY)
+    assert isinstance(found, Translated), found
+    given = sorted(tuple(sorted(map(str, row))) for row in rows_of(FAIR_ROWS, found.sql))
+    assert given == sorted(tuple(sorted(map(str, row))) for row in rows), found.sql
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which museums have never lent a painting?",
+        "Which museum lent the most paintings?",
+        "Which paintings were done before 2020 and at which museum are they?",
+    ],
+)
+def test_what_a_reading_passes_over_is_asked_about(question: str, fair: Catalog) -> None:
+    found = translate(question, fair, today=TODAY)
+    assert isinstance(found, NotRead), found.sql

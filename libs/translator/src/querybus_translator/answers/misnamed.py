@@ -25,6 +25,7 @@ from querybus_translator.writing.form import (
     Literal,
     Membership,
     Operator,
+    columns_of,
     tables_of,
 )
 from querybus_translator.writing.sketch import TEMPORAL, Sketch
@@ -357,8 +358,22 @@ def _role_of(whole: Whole, edge: Edge) -> set[str]:
 _PLACED: Final = frozenset({"住在", "居住在", "位于", "来自", "坐落在", "就读于", "任职于"})
 
 
+def joins_for_nothing(whole: Whole) -> bool:
+    """Whether rows are named that nothing is shown of, and nothing depends on: "each loan with the lender", "and at which museum"."""
+    sketch = whole.sketch
+    used = {column.table for column in columns_of(whole.form)}
+    joined = set(tables_of(whole.form)) - used
+    for place in range(2, len(sketch.nodes)):
+        before = [node.text.lower() for node in sketch.nodes[place - 2 : place]]
+        is_beside = before == ["with", "the"] or (sketch.op(place - 1) is Op.SHOW and sketch.op(place - 2) is Op.AND)
+        if is_beside and sketch.table(place) in joined and sketch.op(0) is Op.SHOW:
+            return True
+    return False
+
+
 MISNAMED: Final[tuple[Rule, ...]] = (
     asks_where,
+    joins_for_nothing,
     contradicts,
     differs_from_none,
     lives_nowhere,

@@ -18,6 +18,7 @@ from querybus_translator.answers.whole import Rule, Whole, columns_said
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.stems import stem
 from querybus_translator.schema.labels import key_columns, labels
+from querybus_translator.schema.other_names import doers_of
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import (
     Aggregate,
@@ -69,6 +70,30 @@ def _lacks_in_common(whole: Whole) -> bool:
             for table in sketch.mentioned_tables()
         )
     )
+
+
+def _denies_half(whole: Whole) -> bool:
+    """Whether only a part of what is denied was: "never played on the Main Stage", read as never played, and been on it."""
+    sketch = whole.sketch
+    denied = max((place for place, node in enumerate(sketch.nodes) if node.op is Op.NOT), default=len(sketch.nodes))
+    found = [item for item in whole.form.where if isinstance(item, Membership)]
+    without = {table for item in found if item.negated for table in tables_of(item.form)}
+    beside = {
+        (condition.left.column, condition.right.value)
+        for item in found
+        if not item.negated and without.intersection(tables_of(item.form))
+        for condition in item.form.where
+        if isinstance(condition, Comparison) and isinstance(condition.right, Literal)
+    }
+    for place in range(denied + 1, len(sketch.nodes)):
+        if sketch.op(place) is Op.AND or sketch.nodes[place].text.lower() in {"but", ","}:
+            return False
+        value = sketch.value(place)
+        if value is None or value.column is None:
+            continue
+        if (ColumnRef(value.table, value.column), value.value) in beside:
+            return True
+    return False
 
 
 def _averages_all(whole: Whole) -> bool:
@@ -330,6 +355,16 @@ def _is_role_alone(whole: Whole) -> bool:
     )
 
 
+def _passes_over_role(whole: Whole) -> bool:
+    """Whether somebody does what gives a role its name, and the statement does not go by it: "which museum lent the most"."""
+    sketch = whole.sketch
+    verbs = [node.text.lower() for node in sketch.nodes if node.kind is NodeKind.STOP and node.text.isalpha()]
+    doers = {doer for verb in verbs if verb in lexicon().verbs for doer in doers_of(verb)}
+    return not sketch.chinese and any(
+        (doer,) in role.names and role.column not in whole.written.sql for role in sketch.index.roles for doer in doers
+    )
+
+
 def _denies_the_unsaid(whole: Whole) -> bool:
     """ "Who has not come since January": a deed that no column and no table says, so whatever was denied is another."""
     nodes = whole.sketch.nodes
@@ -436,6 +471,7 @@ NOT_MEANT: Final[tuple[Rule, ...]] = (
     _joins_strangers,
     _shares_with_nobody,
     _lacks_in_common,
+    _denies_half,
     _averages_all,
     _ranks_one,
     _echoes,
@@ -448,6 +484,7 @@ NOT_MEANT: Final[tuple[Rule, ...]] = (
     _answers_without_head,
     _lists_figures,
     _is_role_alone,
+    _passes_over_role,
     _denies_the_unsaid,
     _ranks_by_nothing,
     _lacks_the_unsaid,

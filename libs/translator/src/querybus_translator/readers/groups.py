@@ -87,8 +87,15 @@ def _read_each(sketch: Sketch, *, has_figure: bool) -> None:
         if _by_time(sketch, place) or sketch.pick(named) is None or sketch.value(named) is not None:
             continue
         _group(sketch, place, named)
-        if sketch.op(sketch.after(named)) is Op.AND:
-            _by_time(sketch, sketch.after(named) or place)
+        joint = sketch.after(named)
+        if joint is None or sketch.op(joint) is not Op.AND or _by_time(sketch, joint):
+            continue
+        other = sketch.after(joint)
+        is_last = sketch.table(other) is not None and sketch.is_free(other) and sketch.after(other) is None
+        if is_last and sketch.nodes[place].text.lower() in _FOR_EACH:
+            # "For each technique and museum".
+            sketch.take(joint)
+            _group(sketch, joint, other)
 
 
 def _are_all(sketch: Sketch, place: int, named: int | None) -> bool:
@@ -240,6 +247,7 @@ def _listed_behind(sketch: Sketch, named: int | None) -> int | None:
     return other if sketch.op(joint) is Op.AND and sketch.after(other) is None else None
 
 
+_FOR_EACH = frozenset({"for each", "for every", "per"})
 _PER = frozenset({"per", "for each", "for every", "each", "every", "in each", "of each", "每个", "每", "各", "各个"})
 
 

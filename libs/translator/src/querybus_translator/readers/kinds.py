@@ -15,6 +15,7 @@ from querybus_translator.readers.absences import is_many
 from querybus_translator.schema.comparison import Candidate
 from querybus_translator.schema.labels import labels
 from querybus_translator.schema.phrases import NodeKind
+from querybus_translator.schema.values import flag_values
 from querybus_translator.writing.form import (
     Aggregate,
     AnyOf,
@@ -71,7 +72,9 @@ def read_rows_by_name(sketch: Sketch) -> None:
         )
         of = sketch.column(asked) if lead in _OF else None
         is_of = of is not None and of.table == column.table and sketch.nodes[asked or 0].text.lower() not in _NAMES
-        is_had = lead in _HAVING and any(sketch.pick(where) is not None for where in range(place))
+        # "Which stages are indoors" says which of them, and nothing that they are called.
+        is_flag = flag_values(name) is not None
+        is_had = lead in _HAVING and not is_flag and any(sketch.pick(where) is not None for where in range(place))
         if is_of or is_had:
             sketch.take(place)
             sketch.anchor = column.table if is_of else sketch.anchor

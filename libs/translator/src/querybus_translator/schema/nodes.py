@@ -192,7 +192,10 @@ def _spans_from(tokens: Sequence[Token], start: int, index: CatalogIndex, today:
             )
         )
     days = days_of_weeks(first.norm)
-    if days:
+    rows = index.called_by(tokens[start + 1].base) if start + 1 < len(tokens) else []
+    # "A weekend ticket", where tickets are stored as such.
+    is_kind = any(hit.table in rows for hit in index.values.get((first.norm,), ()))
+    if days and not is_kind:
         result.append(Span(start, start + 1, 1.12, Node(NodeKind.RECURRING, first.text, days=tuple(days))))
     if first.kind is TokenKind.QUOTED:
         node = Node(NodeKind.TEXT, first.text, candidates=stored_as(first.text, index), quoted=True)

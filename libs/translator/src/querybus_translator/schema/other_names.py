@@ -29,6 +29,11 @@ _AGENTS: Final = {
     "wins": ("winner",),
     "lost": ("loser",),
     "held": ("holder",),
+    "lent": ("lender",),
+    "sent": ("sender",),
+    "gave": ("giver",),
+    "drove": ("driver",),
+    "rode": ("rider",),
 }
 _JOINING: Final = frozenset({"and", "or"})
 _CODED: Final = frozenset({"type", "method", "status", "category", "channel", "kind"})
@@ -54,7 +59,7 @@ def doers_of(verb: str) -> frozenset[str]:
     >>> sorted(doers_of("advises") & {"advisor", "adviser"}), "driver" in doers_of("driving"), "player" in doers_of("play")
     (['adviser', 'advisor'], True, True)
     """
-    roots = {verb, *(verb.removesuffix(ending) for ending in ("s", "es", "ed", "d", "ing"))}
+    roots = {verb, base_form(verb), *(verb.removesuffix(ending) for ending in ("s", "es", "ed", "d", "ing"))}
     roots |= {f"{root}e" for root in roots} | {root[:-1] for root in roots if root[-2:-1] == root[-1:]}
     regular = {root.removesuffix("e") + ending for root in roots for ending in ("er", "or") if len(root) >= _ROOT_MIN}
     return frozenset({*regular, *agents_of(verb)})

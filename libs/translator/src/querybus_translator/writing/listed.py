@@ -224,24 +224,51 @@ def _listed_tables(sketch: Sketch) -> None:
             continue
         if not (sketch.asked[place] and sketch.is_free(place) and sketch.is_free(other)):
             continue
-        _show(sketch, place, other)
+        _show(sketch, place, *_tables_from(sketch, other))
         return
     _theirs_behind(sketch)
 
 
 def _theirs_behind(sketch: Sketch) -> None:
     """ "Teachers hired after 2010 and their departments": they and what they have, whatever is said of them between."""
-    head = _first_named(sketch)
+    named = (place for place in range(len(sketch.nodes)) if sketch.pick(place) is not None)
+    # "All oil paintings with the museum".
+    head = next((place for place in named if sketch.value(place) is None), None)
     if sketch.chinese or sketch.table(head) is None or not sketch.is_free(head):
         return
     for joint, node in enumerate(sketch.nodes):
         other = sketch.after(joint)
         is_theirs = node.op is Op.AND and bool(POSSESSIVES & set(node.text.lower().split()))
+        is_theirs = is_theirs or _is_with_the(sketch, joint, head, other)
         if not is_theirs or sketch.table(other) in (None, sketch.table(head)) or not sketch.is_free(other):
             continue
-        if sketch.after(other) is None:
-            _show(sketch, head, other)
+        listed = _tables_from(sketch, other)
+        behind = [node for node in sketch.nodes[listed[-1] + 1 :] if node.kind not in (NodeKind.STOP, NodeKind.MARK)]
+        # "With the museum that owns them".
+        if not behind or (len(behind) == 1 and behind[0].op is Op.RELATIVE):
+            _show(sketch, head, *listed)
             return
+
+
+def _is_with_the(sketch: Sketch, joint: int, head: int | None, other: int | None) -> bool:
+    """ "Each loan with the lender", which each of them has one of."""
+    table, rows = sketch.table(other), sketch.table(head)
+    if table is None or rows is None or other != joint + 2 or sketch.nodes[joint + 1].text.lower() != "the":
+        return False
+    refers = any(edge.source == rows and edge.target == table for edge in sketch.index.graph.edges_of(rows))
+    return sketch.nodes[joint].text.lower() == "with" and refers
+
+
+def _tables_from(sketch: Sketch, first: int | None) -> list[int]:
+    """ "Its lender and its borrower": all tables that are listed from one on."""
+    places = [] if first is None else [first]
+    while places:
+        joint = sketch.after(places[-1])
+        other = sketch.after(joint)
+        if sketch.op(joint) is not Op.AND or other is None or sketch.table(other) is None or not sketch.is_free(other):
+            break
+        places.append(other)
+    return places
 
 
 def _show(sketch: Sketch, *places: int | None) -> None:

@@ -280,7 +280,7 @@ def _is_of_one(sketch: Sketch, ranking: Ranking, table: int) -> bool:
 
 
 _ONE: Final = frozenset({"a", "an", "one"})
-_WITHIN: Final = frozenset({"in", "on", "at", "during", "within"})
+_WITHIN: Final = frozenset({"in", "on", "at", "during", "within", "for", "from"})
 _ADJECTIVES: Final = frozenset({Op.ADJECTIVE_MOST, Op.ADJECTIVE_LEAST})
 
 
