@@ -13,7 +13,7 @@ import pytest
 from querybus.core.catalog import Catalog
 from querybus_executor.engines.sqlite.introspect import open_sqlite_catalog
 from querybus_translator import NotRead, Translated, translate
-from tests.support.scripted_catalog import rows_of
+from tests.support.scripted_catalog import catalog_of, rows_of
 
 TODAY = date(2026, 11, 28)
 
@@ -257,3 +257,15 @@ def test_flags_kinds_groups_of_two_and_all_that_is_listed_beside_are_read(
 def test_what_a_reading_passes_over_is_asked_about(question: str, fair: Catalog) -> None:
     found = translate(question, fair, today=TODAY)
     assert isinstance(found, NotRead), found.sql
+
+
+def test_departing_flights_are_those_that_a_port_is_the_origin_of() -> None:
+    script = """
+    CREATE TABLE port (port_code TEXT PRIMARY KEY, port_name TEXT);
+    CREATE TABLE flight (flight_no TEXT PRIMARY KEY, origin TEXT REFERENCES port (port_code), destination TEXT REFERENCES port (port_code));
+    INSERT INTO port VALUES ('OSL', 'Oslo'), ('LIS', 'Lisbon');
+    INSERT INTO flight VALUES ('SK1', 'OSL', 'LIS');
+    """
+    found = translate("Which ports have no departing flights?", catalog_of(script, {}), today=TODAY)
+    assert isinstance(found, Translated), found
+    assert rows_of(script, found.sql) == [("Lisbon",)], found.sql

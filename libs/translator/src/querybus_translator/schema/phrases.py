@@ -263,9 +263,22 @@ def hints_of(nodes: Sequence[Node]) -> frozenset[str]:
         for word in words
         if word.endswith("ed") or word in known.verbs or word in known.deeds or word in known.relating
     ]
-    home = _HOME if not _LIVING.isdisjoint(words) else frozenset[str]()
-    return frozenset((*map(base_form, words), *(doer for verb in verbs for doer in doers_of(verb)), *home))
+    others = (column for said, columns in _SAID_OF if not said.isdisjoint(words) for column in columns)
+    return frozenset((*map(base_form, words), *(doer for verb in verbs for doer in doers_of(verb)), *others))
 
 
-_LIVING: Final = frozenset({"live", "lives", "living", "lived", "reside", "resides", "residing"})
-_HOME: Final = frozenset({"home", "current", "residence", "residential"})
+_SAID_OF: Final = (
+    (
+        frozenset({"live", "lives", "living", "lived", "reside", "resides", "residing"}),
+        ("home", "current", "residence", "residential"),
+    ),
+    (
+        frozenset({"depart", "departs", "departing", "departed", "leave", "leaves", "leaving"}),
+        ("origin", "source", "departure", "start"),
+    ),
+    (
+        frozenset({"arrive", "arrives", "arriving", "arrived", "land", "lands", "landing"}),
+        ("destination", "dest", "arrival", "target"),
+    ),
+)
+"""Verbs, and words of the columns that they are said of."""
