@@ -34,7 +34,6 @@ class Template:
     A_ and B_ before them, of a table and of the one that it refers to. `ranks` says that one of equally good rows is meant.
     """
 
-    kind: str
     wordings: tuple[str, ...]
     sql: str
     needs: str = ""
@@ -56,46 +55,45 @@ class _Table:
 class Made:
     """A made question, what it is made from, and whether one of several rows answers it."""
 
-    kind: str
     question: str
     gold: str
     ranks: bool
 
 
 _ONE = (
-    Template("filter", ("What are the {ns} of {many} whose {c} is {v}?", "List the {ns} of all {many} with {v} as their {c}.", "Please show me the {ns} of the {many} with {c} {v}."), "SELECT {N} FROM {T} WHERE {C} = {V}", "cv"),
-    Template("filter", ("What are the {ns} of {many} whose {c} is not {v}?", "List the {ns} of the {many} that do not have {v} as their {c}."), "SELECT {N} FROM {T} WHERE {C} <> {V}", "cv"),
-    Template("count", ("How many {many} have {c} {v}?", "Count the {many} whose {c} is {v}.", "What is the number of {many} with {v} as {c}?"), "SELECT COUNT(*) FROM {T} WHERE {C} = {V}", "cv"),
-    Template("compare", ("Which {many} have a {d} above {x}? Show their {ns}.", "What are the {ns} of {many} whose {d} is greater than {x}?", "List the {ns} of {many} with a {d} over {x}."), "SELECT {N} FROM {T} WHERE {D} > {X}", "dx"),
-    Template("compare", ("What are the {ns} of {many} with {c} {v} and a {d} of at least {x}?",), "SELECT {N} FROM {T} WHERE {C} = {V} AND {D} >= {X}", "cvdx"),
-    Template("figure", ("What is the average {d} of {many} whose {c} is {v}?", "Find the mean {d} of the {many} with {c} {v}."), "SELECT AVG({D}) FROM {T} WHERE {C} = {V}", "cvdx"),
-    Template("figure", ("What are the maximum and minimum {d} of all {many}?", "Find the highest and lowest {d} of {many}."), "SELECT MAX({D}), MIN({D}) FROM {T}", "dx"),
-    Template("group", ("How many {many} are there for each {c}?", "Show each {c} and the number of {many} with that {c}.", "Count the {many} by {c}."), "SELECT {C}, COUNT(*) FROM {T} GROUP BY {C}", "cv"),
-    Template("group", ("What is the average {d} of {many} for each {c}?", "For each {c}, what is the average {d} of the {many}?"), "SELECT {C}, AVG({D}) FROM {T} GROUP BY {C}", "cvdx"),
-    Template("group", ("For each {c}, show the highest and lowest {d} of the {many}.",), "SELECT {C}, MAX({D}), MIN({D}) FROM {T} GROUP BY {C}", "cvdx"),
-    Template("order", ("List the {ns} of {many} sorted by {d} in descending order.", "Show the {ns} of all {many} from the highest {d} to the lowest.", "List the {ns} of the {many} by {d}, highest first."), "SELECT {N} FROM {T} ORDER BY {D} DESC", "dx"),
-    Template("order", ("Sort the {many} by {d} and show their {ns}.", "What are the {ns} of all {many}, ordered by {d} from smallest to largest?"), "SELECT {N} FROM {T} ORDER BY {D}", "dx"),
-    Template("nested", ("What are the {ns} of {many} whose {d} is above the average?", "Which {many} have a {d} greater than the average {d}? Show their {ns}."), "SELECT {N} FROM {T} WHERE {D} > (SELECT AVG({D}) FROM {T})", "dx"),
-    Template("most", ("Which {c} is most common among {many}?", "What is the most frequent {c} of {many}?"), "SELECT {C} FROM {T} WHERE {C} IS NOT NULL GROUP BY {C} HAVING COUNT(*) >= ALL_COUNTS", "cv", ranks=True),
-    Template("most", ("What is the {n} of the {one} with the highest {d}?", "Which {one} has the largest {d}? Show its {n}."), "SELECT {N} FROM {T} WHERE {D} = (SELECT MAX({D}) FROM {T})", "dx", ranks=True),
-    Template("either", ("List the {ns} of {many} with {c} either {v} or {v2}.", "What are the {ns} of {many} whose {c} is {v} or {v2}?"), "SELECT {N} FROM {T} WHERE {C} IN ({V}, {V2})", "cv"),
-    Template("key", ("What are the ids of {many} with a {d} of at most {x}?", "List the id of each {one} whose {d} is at most {x}."), "SELECT {K} FROM {T} WHERE {D} <= {X}", "dxk"),
+    Template(("What are the {ns} of {many} whose {c} is {v}?", "List the {ns} of all {many} with {v} as their {c}.", "Please show me the {ns} of the {many} with {c} {v}."), "SELECT {N} FROM {T} WHERE {C} = {V}", "cv"),
+    Template(("What are the {ns} of {many} whose {c} is not {v}?", "List the {ns} of the {many} that do not have {v} as their {c}."), "SELECT {N} FROM {T} WHERE {C} <> {V}", "cv"),
+    Template(("How many {many} have {c} {v}?", "Count the {many} whose {c} is {v}.", "What is the number of {many} with {v} as {c}?"), "SELECT COUNT(*) FROM {T} WHERE {C} = {V}", "cv"),
+    Template(("Which {many} have a {d} above {x}? Show their {ns}.", "What are the {ns} of {many} whose {d} is greater than {x}?", "List the {ns} of {many} with a {d} over {x}."), "SELECT {N} FROM {T} WHERE {D} > {X}", "dx"),
+    Template(("What are the {ns} of {many} with {c} {v} and a {d} of at least {x}?",), "SELECT {N} FROM {T} WHERE {C} = {V} AND {D} >= {X}", "cvdx"),
+    Template(("What is the average {d} of {many} whose {c} is {v}?", "Find the mean {d} of the {many} with {c} {v}."), "SELECT AVG({D}) FROM {T} WHERE {C} = {V}", "cvdx"),
+    Template(("What are the maximum and minimum {d} of all {many}?", "Find the highest and lowest {d} of {many}."), "SELECT MAX({D}), MIN({D}) FROM {T}", "dx"),
+    Template(("How many {many} are there for each {c}?", "Show each {c} and the number of {many} with that {c}.", "Count the {many} by {c}."), "SELECT {C}, COUNT(*) FROM {T} GROUP BY {C}", "cv"),
+    Template(("What is the average {d} of {many} for each {c}?", "For each {c}, what is the average {d} of the {many}?"), "SELECT {C}, AVG({D}) FROM {T} GROUP BY {C}", "cvdx"),
+    Template(("For each {c}, show the highest and lowest {d} of the {many}.",), "SELECT {C}, MAX({D}), MIN({D}) FROM {T} GROUP BY {C}", "cvdx"),
+    Template(("List the {ns} of {many} sorted by {d} in descending order.", "Show the {ns} of all {many} from the highest {d} to the lowest.", "List the {ns} of the {many} by {d}, highest first."), "SELECT {N} FROM {T} ORDER BY {D} DESC", "dx"),
+    Template(("Sort the {many} by {d} and show their {ns}.", "What are the {ns} of all {many}, ordered by {d} from smallest to largest?"), "SELECT {N} FROM {T} ORDER BY {D}", "dx"),
+    Template(("What are the {ns} of {many} whose {d} is above the average?", "Which {many} have a {d} greater than the average {d}? Show their {ns}."), "SELECT {N} FROM {T} WHERE {D} > (SELECT AVG({D}) FROM {T})", "dx"),
+    Template(("Which {c} is most common among {many}?", "What is the most frequent {c} of {many}?"), "SELECT {C} FROM {T} WHERE {C} IS NOT NULL GROUP BY {C} HAVING COUNT(*) >= ALL_COUNTS", "cv", ranks=True),
+    Template(("What is the {n} of the {one} with the highest {d}?", "Which {one} has the largest {d}? Show its {n}."), "SELECT {N} FROM {T} WHERE {D} = (SELECT MAX({D}) FROM {T})", "dx", ranks=True),
+    Template(("List the {ns} of {many} with {c} either {v} or {v2}.", "What are the {ns} of {many} whose {c} is {v} or {v2}?"), "SELECT {N} FROM {T} WHERE {C} IN ({V}, {V2})", "cv"),
+    Template(("What are the ids of {many} with a {d} of at most {x}?", "List the id of each {one} whose {d} is at most {x}."), "SELECT {K} FROM {T} WHERE {D} <= {X}", "dxk"),
 )  # fmt: skip
 _TWO = (
-    Template("pair", ("Show the {an} of each {a} and the {bn} of its {b}.", "List every {a}'s {an} along with the {bn} of the {b}."), "SELECT A.{AN}, B.{BN} FROM {J}", "A_n"),
-    Template("join", ("What are the {ans} of {as_} whose {b} has {c} {v}?", "List the {ans} of the {as_} of {bs} with {c} {v}."), "SELECT A.{AN} FROM {J} WHERE B.{C} = {V}", "A_nB_cv"),
-    Template("join", ("Find the {bns} of the {bs} with a {a} whose {c} is {v}.", "Which {bs} have {as_} with {c} {v}? Show the {bns}."), "SELECT B.{BN} FROM {B} AS B WHERE B.{BK} IN (SELECT A.{F} FROM {A} AS A WHERE A.{C} = {V})", "A_cv"),
-    Template("join", ("What is the average {d} of {as_} whose {b} has {c} {v}?", "For {bs} with {c} {v}, what is the average {d} of their {as_}?"), "SELECT AVG(A.{D}) FROM {J} WHERE B.{C} = {V}", "A_dxB_cv"),
-    Template("each", ("How many {as_} does each {b} have? Show the {bn} and the number.", "Show the {bn} of each {b} and its number of {as_}.", "Give the number of {as_} per {b} together with the {bn}."), "SELECT B.{BN}, COUNT(*) FROM {J} GROUP BY B.{BK}"),
-    Template("each", ("For each {b}, how many {as_} with {c} {v} are there? List the {bn} as well.",), "SELECT B.{BN}, COUNT(*) FROM {J} WHERE A.{C} = {V} GROUP BY B.{BK}", "A_cv"),
-    Template("each", ("For every {b}, give the {bn} and the mean {d} of its {as_}.", "Show the {bn} of each {b} with the average {d} of its {as_}."), "SELECT B.{BN}, AVG(A.{D}) FROM {J} GROUP BY B.{BK}", "A_dx"),
-    Template("each", ("Show the {bn} of each {b} along with the highest {d} among its {as_}.", "For each {b}, list the {bn} and the maximum {d} of its {as_}."), "SELECT B.{BN}, MAX(A.{D}) FROM {J} GROUP BY B.{BK}", "A_dx"),
-    Template("having", ("Which {bs} have more than one {a}? Show their {bns}.", "Find the {bns} of the {bs} that have two or more {as_}."), "SELECT B.{BN} FROM {J} GROUP BY B.{BK} HAVING COUNT(*) > 1"),
-    Template("having", ("Show the {bn} and the number of {as_} for each {b} that has more than 1 {as_}.", "List the {bns} of {bs} having over 1 {as_}, and how many they have."), "SELECT B.{BN}, COUNT(*) FROM {J} GROUP BY B.{BK} HAVING COUNT(*) > 1"),
-    Template("without", ("What are the {bns} of {bs} without any {as_}?", "Which {bs} have no {as_}? List their {bns}."), "SELECT {BN} FROM {B} WHERE {BK} NOT IN (SELECT {F} FROM {A} WHERE {F} IS NOT NULL)"),
-    Template("without", ("Which {bs} do not have any {a} with {c} {v}? Show the {bns}.",), "SELECT {BN} FROM {B} WHERE {BK} NOT IN (SELECT {F} FROM {A} WHERE {C} = {V} AND {F} IS NOT NULL)", "A_cv"),
-    Template("ranked", ("Which {b} has the {a} with the largest {d}? Give the {bn}.", "Find the {bn} of the {b} of the {a} with the greatest {d}."), "SELECT B.{BN} FROM {J} WHERE A.{D} = (SELECT MAX(A.{D}) FROM {J})", "A_dx", ranks=True),
-    Template("ranked", ("What is the {an} of the {a} with the highest {d}, and the {bn} of its {b}?", "For the {a} with the greatest {d}, give the {an} and the {bn} of the {b}."), "SELECT A.{AN}, B.{BN} FROM {J} WHERE A.{D} = (SELECT MAX(A.{D}) FROM {J})", "A_nA_dx", ranks=True),
+    Template(("Show the {an} of each {a} and the {bn} of its {b}.", "List every {a}'s {an} along with the {bn} of the {b}."), "SELECT A.{AN}, B.{BN} FROM {J}", "A_n"),
+    Template(("What are the {ans} of {as_} whose {b} has {c} {v}?", "List the {ans} of the {as_} of {bs} with {c} {v}."), "SELECT A.{AN} FROM {J} WHERE B.{C} = {V}", "A_nB_cv"),
+    Template(("Find the {bns} of the {bs} with a {a} whose {c} is {v}.", "Which {bs} have {as_} with {c} {v}? Show the {bns}."), "SELECT B.{BN} FROM {B} AS B WHERE B.{BK} IN (SELECT A.{F} FROM {A} AS A WHERE A.{C} = {V})", "A_cv"),
+    Template(("What is the average {d} of {as_} whose {b} has {c} {v}?", "For {bs} with {c} {v}, what is the average {d} of their {as_}?"), "SELECT AVG(A.{D}) FROM {J} WHERE B.{C} = {V}", "A_dxB_cv"),
+    Template(("How many {as_} does each {b} have? Show the {bn} and the number.", "Show the {bn} of each {b} and its number of {as_}.", "Give the number of {as_} per {b} together with the {bn}."), "SELECT B.{BN}, COUNT(*) FROM {J} GROUP BY B.{BK}"),
+    Template(("For each {b}, how many {as_} with {c} {v} are there? List the {bn} as well.",), "SELECT B.{BN}, COUNT(*) FROM {J} WHERE A.{C} = {V} GROUP BY B.{BK}", "A_cv"),
+    Template(("For every {b}, give the {bn} and the mean {d} of its {as_}.", "Show the {bn} of each {b} with the average {d} of its {as_}."), "SELECT B.{BN}, AVG(A.{D}) FROM {J} GROUP BY B.{BK}", "A_dx"),
+    Template(("Show the {bn} of each {b} along with the highest {d} among its {as_}.", "For each {b}, list the {bn} and the maximum {d} of its {as_}."), "SELECT B.{BN}, MAX(A.{D}) FROM {J} GROUP BY B.{BK}", "A_dx"),
+    Template(("Which {bs} have more than one {a}? Show their {bns}.", "Find the {bns} of the {bs} that have two or more {as_}."), "SELECT B.{BN} FROM {J} GROUP BY B.{BK} HAVING COUNT(*) > 1"),
+    Template(("Show the {bn} and the number of {as_} for each {b} that has more than 1 {as_}.", "List the {bns} of {bs} having over 1 {as_}, and how many they have."), "SELECT B.{BN}, COUNT(*) FROM {J} GROUP BY B.{BK} HAVING COUNT(*) > 1"),
+    Template(("What are the {bns} of {bs} without any {as_}?", "Which {bs} have no {as_}? List their {bns}."), "SELECT {BN} FROM {B} WHERE {BK} NOT IN (SELECT {F} FROM {A} WHERE {F} IS NOT NULL)"),
+    Template(("Which {bs} do not have any {a} with {c} {v}? Show the {bns}.",), "SELECT {BN} FROM {B} WHERE {BK} NOT IN (SELECT {F} FROM {A} WHERE {C} = {V} AND {F} IS NOT NULL)", "A_cv"),
+    Template(("Which {b} has the {a} with the largest {d}? Give the {bn}.", "Find the {bn} of the {b} of the {a} with the greatest {d}."), "SELECT B.{BN} FROM {J} WHERE A.{D} = (SELECT MAX(A.{D}) FROM {J})", "A_dx", ranks=True),
+    Template(("What is the {an} of the {a} with the highest {d}, and the {bn} of its {b}?", "For the {a} with the greatest {d}, give the {an} and the {bn} of the {b}."), "SELECT A.{AN}, B.{BN} FROM {J} WHERE A.{D} = (SELECT MAX(A.{D}) FROM {J})", "A_nA_dx", ranks=True),
 )  # fmt: skip
 _ALL_COUNTS = "(SELECT MAX(n) FROM (SELECT COUNT(*) AS n FROM {T} WHERE {C} IS NOT NULL GROUP BY {C}))"
 
@@ -175,7 +173,6 @@ def _values(table: _Table, needs: str, dice: random.Random) -> dict[str, str] | 
 def _filled(template: Template, pieces: dict[str, str], dice: random.Random) -> Made:
     question = dice.choice(template.wordings).format(**pieces)
     return Made(
-        template.kind,
         question,
         template.sql.replace("ALL_COUNTS", _ALL_COUNTS).format(**pieces),
         template.ranks,

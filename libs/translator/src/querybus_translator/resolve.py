@@ -21,6 +21,7 @@ from querybus_translator.schema.other_names import doers_of
 from querybus_translator.schema.phrases import Node, NodeKind
 from querybus_translator.whose import (
     MENTION_MIN,
+    POSSESSIVE_MARKS,
     beside,
     called_by_name,
     in_other_units,
@@ -207,14 +208,11 @@ def _of_somebody(nodes: Sequence[Node], place: int) -> int | None:
     """ "The names of Kyle's followers": whose they are stands between."""
     for other in range(place + 1, len(nodes) - 2):
         is_named = nodes[other].kind is NodeKind.TEXT or nodes[other].is_value
-        if is_named and nodes[other + 1].text in _OF_SOMEBODY:
+        if is_named and nodes[other + 1].text in POSSESSIVE_MARKS:
             return other + 2
         if nodes[other].kind is not NodeKind.STOP:
             return None
     return None
-
-
-_OF_SOMEBODY: Final = frozenset({"'s", "’s", "'"})
 
 
 def _owner(nodes: Sequence[Node], place: int, step: int) -> int | None:

@@ -58,10 +58,10 @@ _MOST_OF: Final = frozenset({Op.MOST, Op.FEWEST})
 
 def _possessor(nodes: Sequence[Node], place: int) -> int | None:
     """ "Every climber's name": whose it is stands right before."""
-    return place - 2 if place > 1 and nodes[place - 1].text in _THEIRS else None
+    return place - 2 if place > 1 and nodes[place - 1].text in POSSESSIVE_MARKS else None
 
 
-_THEIRS: Final = frozenset({"'s", "’s", "'"})
+POSSESSIVE_MARKS: Final = frozenset({"'s", "’s", "'"})
 
 
 def _of_subject(nodes: Sequence[Node], place: int) -> int | None:
@@ -97,7 +97,7 @@ def _of_listed(nodes: Sequence[Node], place: int) -> int | None:
     rows = beside(nodes, rows, 1) if rows is not None and is_one else rows
     if rows is not None and (nodes[rows].is_value or nodes[rows].kind is NodeKind.TEXT):
         # "The name of Ann Lee's bridge".
-        return rows + 2 if rows + 2 < len(nodes) and nodes[rows + 1].text in _THEIRS else None
+        return rows + 2 if rows + 2 < len(nodes) and nodes[rows + 1].text in POSSESSIVE_MARKS else None
     if rows is None or not nodes[rows].candidates:
         return None
     # "The visit date and details of the visitor": what is not theirs stands in the list; "of customers and staff": of both.

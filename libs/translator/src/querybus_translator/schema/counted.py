@@ -22,7 +22,7 @@ def of_counts(
         are_rows = token.norm != token.base and bool(named)
         said = tuple(item.base for item in tokens[start:end])
         # "Of each nationality" are counted, also where some column holds a number of hosts.
-        is_grouped = any(item.norm in _GROUPING for item in tokens[end : end + 2]) or any(
+        is_grouped = any(item.norm in GROUPING for item in tokens[end : end + 2]) or any(
             item.norm == "that" for item in tokens[end + 1 : end + 2]
         )
         # "Hosts with the nationality Japan": what holds the number of all hosts says nothing of those.
@@ -71,9 +71,10 @@ def _counted_words(tokens: Sequence[Token], start: int, index: CatalogIndex) -> 
 
 
 _KINDS: Final = frozenset({"distinct", "different", "unique"})
-_GROUPING: Final = frozenset({"each", "every", "per", "by"})
+GROUPING: Final = frozenset({"each", "every", "per", "by"})
+"""Words before what rows are grouped by."""
 _COUNTED_WORDS_MAX: Final = 4
-_EACH_ONCE: Final = frozenset({"distinct", "different", "unique", "all", "the"})
+_EACH_ONCE: Final = _KINDS | {"all", "the"}
 
 
 def _counts(token: Token) -> bool:

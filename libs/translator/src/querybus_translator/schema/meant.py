@@ -15,7 +15,7 @@ from querybus_translator.language.tokens import Token, TokenKind
 from querybus_translator.language.units import unit_of_measure
 from querybus_translator.schema.chinese import TRANSLATED
 from querybus_translator.schema.comparison import CANDIDATES_MAX, EXACT_SCORE, Candidate, recalled
-from querybus_translator.schema.counted import of_counts
+from querybus_translator.schema.counted import GROUPING, of_counts
 from querybus_translator.schema.index import RELATED, CatalogIndex
 from querybus_translator.schema.labels import holds_years, labels
 from querybus_translator.schema.other_names import doers_of
@@ -42,9 +42,6 @@ def takes_place(tokens: Sequence[Token], start: int) -> bool:
 
 _AUXILIARIES: Final = frozenset({"did", "do", "does"})
 _TAKE = frozenset({"take", "took", "taking", "taken"})
-
-
-_TIME_LEADS = frozenset({"by", "per", "each", "every"})
 
 
 _FIGURES = frozenset({Op.AVERAGE, Op.MAXIMUM, Op.MINIMUM})
@@ -86,7 +83,7 @@ def links_meant(
         phrase.op is Op.SUM
         for phrase in (*lexicon().english.get((token.norm,), ()), *lexicon().chinese.get(token.norm, ()))
     ):
-        # "Total" alone asks for a sum, unless a column, or a company in capitals, bears just that name; so do "total tips".
+        # "Total", also in "total tips", asks for a sum, unless a column, or in capitals a company, bears just that name.
         candidates = [
             candidate
             for candidate in candidates
@@ -103,20 +100,15 @@ def links_meant(
     candidates = _not_said_by_rule(candidates, tokens[start:end], index)
     candidates = of_counts(candidates, tokens, start, end, index)
     is_led = start > 0 and (
-        tokens[start - 1].norm in _TIME_LEADS
-        or (start > 2 and tokens[start - 1].norm == "and" and tokens[start - 3].norm in _TIME_LEADS)
+        tokens[start - 1].norm in GROUPING
+        or (start > 2 and tokens[start - 1].norm == "and" and tokens[start - 3].norm in GROUPING)
     )
     is_asked = start > 0 and tokens[start - 1].norm in {"which", "what"}
     is_step = unit_of(token.norm) is not None or (is_asked and unit_of_measure(token.norm) is not None)
     if end - start == 1 and (is_led or is_asked) and is_step:
         # "By month", "by cause and year" cut time, unless a column is called exactly so.
         candidates = [candidate for candidate in candidates if candidate.score >= LIGHT_SCORE_MIN]
-    if (
-        end - start == 1
-        and start
-        and tokens[start - 1].norm in _TIME_LEADS
-        and any(not link.value for link in candidates)
-    ):
+    if end - start == 1 and start and tokens[start - 1].norm in GROUPING and any(not link.value for link in candidates):
         # "By waiter": no group is one value.
         candidates = [link for link in candidates if not link.value]
     if end - start == 1 and start and is_figure(tokens[start - 1]) and unit_of_measure(token.norm) is not None:

@@ -24,6 +24,7 @@ from querybus_translator.language.tokens import Token, TokenKind, tokenize
 from querybus_translator.language.units import unit_of_measure
 from querybus_translator.schema.additive import is_additive
 from querybus_translator.schema.comparison import EXACT_SCORE, Candidate, recalled
+from querybus_translator.schema.counted import GROUPING
 from querybus_translator.schema.figures import numbered, with_figures
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.labels import holds_years
@@ -265,7 +266,6 @@ def _number(text: str) -> int | float:
     return float(text) if "." in text else int(text)
 
 
-_GROUPING = frozenset({"each", "every", "per", "by"})
 _BRIDGING = word_set(
     """
     of the in for to on 's a - at by s . they it was were their its his her
@@ -287,7 +287,7 @@ def _named(
     # "Check out" is a column of that name, though its second word says nothing elsewhere.
     # "Of each kind", "by make" name what the groups are; elsewhere, and in "each kind of", the word says nothing.
     is_of = end < len(tokens) and tokens[end].norm == "of"
-    is_grouped = start > 0 and tokens[start - 1].norm in _GROUPING and not is_of
+    is_grouped = start > 0 and tokens[start - 1].norm in GROUPING and not is_of
     # "The make of the car" names a thing, though to make is a verb.
     is_thing = is_of and start > 0 and tokens[start - 1].norm == "the" and token.norm in stops
     is_name = (len(words) > 1 or is_grouped or is_thing) and "\0" not in words and index.knows("_".join(words))
