@@ -166,6 +166,11 @@ class Glance:
     """Some of them are qualified by what is no source."""
     lacks_in_joins: bool
     """Some of them stand in the condition of a join."""
+    lacks_in_order: bool
+    """Some of them stand in ORDER BY or HAVING."""
+    lacks_in_where: bool
+    lacking: frozenset[str]
+    """The names of them."""
     shares: bool
     """Some unqualified name is given by two sources of its block."""
     has_sub_query: bool
@@ -182,7 +187,7 @@ def glance(sql: str, dialect: Dialect, catalog: Catalog, name: str | None = None
 def _glance(sql: str, dialect: Dialect, key: CatalogKey, name: str | None) -> Glance:
     tree = _read(sql, dialect)
     if tree is None:
-        return Glance(*[False] * 8)
+        return Glance(*[False] * 6, frozenset(), *[False] * 4)
     catalog = key.catalog
     lacking = unresolved(tree, catalog, name)
     shares = any(
@@ -196,6 +201,11 @@ def _glance(sql: str, dialect: Dialect, key: CatalogKey, name: str | None) -> Gl
         lacks_qualified=any(item.qualifier for item in lacking),
         lacks_alias=any(item.qualifier and item.source(item.qualifier) is None for item in lacking),
         lacks_in_joins=any(isinstance(item.column.find_ancestor(exp.Join, exp.Select), exp.Join) for item in lacking),
+        lacks_in_order=any(
+            item.column.find_ancestor(exp.Order, exp.Having, exp.Select) is not item.select for item in lacking
+        ),
+        lacks_in_where=any(item.column.find_ancestor(exp.Where, exp.Select) is not item.select for item in lacking),
+        lacking=frozenset(item.column.name for item in lacking),
         shares=shares,
         has_sub_query=tree.find(exp.Subquery, exp.In) is not None,
         has_quoted=any(

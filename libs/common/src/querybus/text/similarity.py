@@ -143,7 +143,7 @@ def variant_score(written: str, known: str, table: str, key: str | None = None) 
         _is_short_for(a, b, alone=False) for a, b in zip(whole, known_whole, strict=True)
     ):
         return 0.82
-    if [item if item not in _NAMES else "name" for item in one] == (other or ["name"]):
+    if _as_names(one) == (_as_names(other) or ["name"]):
         return 0.8
     shared = len(set(words(written)) & set(words(known)) - _EMPTY)
     return SHARED_WORD_SCORE * shared / max(len(words(written)), len(words(known))) + 0.3 if shared else 0.0
@@ -153,6 +153,10 @@ TYPED_LENGTH_MIN: Final = 3
 SHARED_WORD_SCORE: Final = 0.5
 _NAMES: Final = frozenset({"name", "title", "label"})
 _EMPTY: Final = frozenset({"id", "of", "the", "name", "code", "number", "type", "date"})
+
+
+def _as_names(parts: list[str]) -> list[str]:
+    return [part if part not in _NAMES else "name" for part in parts]
 
 
 def _is_short_for(written: str, known: str, *, alone: bool) -> bool:

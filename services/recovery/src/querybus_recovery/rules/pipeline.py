@@ -23,18 +23,25 @@ from querybus_recovery.rules.grouping.all_or_any import all_or_any
 from querybus_recovery.rules.grouping.group_completion import group_completion
 from querybus_recovery.rules.grouping.referenced_text import referenced_text
 from querybus_recovery.rules.grouping.rows_of_child import rows_of_child
+from querybus_recovery.rules.grouping.window_condition import window_condition
 from querybus_recovery.rules.joins.compare_keys import compare_keys
 from querybus_recovery.rules.joins.join_alias import join_alias
 from querybus_recovery.rules.joins.join_on_key import join_on_key
 from querybus_recovery.rules.joins.join_owner import join_owner
+from querybus_recovery.rules.joins.one_column import one_column
 from querybus_recovery.rules.names.choose_ambiguous import choose_ambiguous
 from querybus_recovery.rules.names.fitting_table import fitting_table
+from querybus_recovery.rules.names.follow_key import follow_key
+from querybus_recovery.rules.names.other_word import other_word
+from querybus_recovery.rules.names.output_name import output_name
 from querybus_recovery.rules.names.qualify_ambiguous import qualify_ambiguous
 from querybus_recovery.rules.names.rename_column import rename_column
 from querybus_recovery.rules.names.rename_table import rename_table
 from querybus_recovery.rules.names.requalify import requalify
+from querybus_recovery.rules.names.split_name import split_name
 from querybus_recovery.rules.names.swap_table import swap_table
 from querybus_recovery.rules.names.use_alias import use_alias
+from querybus_recovery.rules.syntax.clause_word import clause_word
 from querybus_recovery.rules.syntax.close_parenthesis import close_parenthesis
 from querybus_recovery.rules.syntax.cut_tail import cut_tail
 from querybus_recovery.rules.syntax.extract import extract
@@ -49,8 +56,8 @@ from querybus_recovery.rules.syntax.quoted_literal import quoted_literal
 from querybus_recovery.rules.syntax.set_operands import set_operands
 
 STEPS_MAX: Final = 6
-CHECKS_MAX: Final = 24
-EXPANSIONS_MAX: Final = 8
+CHECKS_MAX: Final = 16
+EXPANSIONS_MAX: Final = 6
 REPAIRS_MAX: Final = 3
 SAID_BONUS: Final = 0.1
 RIVAL_BONUS: Final = 0.3
@@ -64,6 +71,7 @@ SECONDS_MAX: Final = 0.5
 RULES: Final[tuple[Rule, ...]] = (
     extract,
     close_parenthesis,
+    clause_word,
     quote_keyword,
     quote_spaced_name,
     foreign_dialect,
@@ -71,22 +79,28 @@ RULES: Final[tuple[Rule, ...]] = (
     cut_tail,
     quoted_literal,
     use_alias,
+    output_name,
     foreign_function,
     pseudo_function,
     set_operands,
     qualify_ambiguous,
     choose_ambiguous,
     referenced_text,
+    follow_key,
+    split_name,
     join_on_key,
     compare_keys,
     requalify,
     rename_table,
     fitting_table,
     rename_column,
+    other_word,
     join_alias,
     swap_table,
     join_owner,
     rows_of_child,
+    one_column,
+    window_condition,
     aggregate_condition,
     aggregate_of_aggregate,
     group_completion,

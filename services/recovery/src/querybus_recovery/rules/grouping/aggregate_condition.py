@@ -17,13 +17,15 @@ from querybus_recovery.rules.candidate import Candidate
 def aggregate_condition(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candidate, ...]:
     """Return the draft with every aggregate out of WHERE."""
     del catalog
-    if failure.code is not FailureCode.AGGREGATE_MISUSE:
+    if failure.code not in (FailureCode.AGGREGATE_MISUSE, FailureCode.GROUPING_ERROR):
         return ()
     tree = read(draft.sql, draft.dialect)
     if tree is None:
         return ()
     changed: list[str] = []
+    by_having = False
     for select in list(tree.find_all(exp.Select)):
+        by_having = _ungrouped_having(select) or by_having
         where = select.args.get("where")
         if where is None:
             continue
@@ -60,9 +62,19 @@ def aggregate_condition(draft: Draft, failure: Failure, catalog: Catalog) -> tup
             keeps_meaning=False,
             before=", ".join(changed),
             after="HAVING",
-            doubt=0.4,
+            doubt=0.2 if by_having else 0.4,
         ),
     )
+
+
+def _ungrouped_having(select: exp.Select) -> bool:
+    """Read HAVING as WHERE where nothing is grouped and it compares a row's own value with an aggregate."""
+    having = select.args.get("having")
+    if having is None or select.args.get("where") is not None or not _compares_rows(having.this, select):
+        return False
+    select.set("having", None)
+    select.set("where", exp.Where(this=having.this))
+    return True
 
 
 def _own_aggregates(node: exp.Expr, select: exp.Select) -> list[exp.AggFunc]:

@@ -12,9 +12,8 @@ from querybus.core.catalog import Catalog, Column, ColumnKind, ForeignKey, Table
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft, RuleName
 from querybus.sql.edit import bare, glance, identifier, read, sites, write
-from querybus.text.similarity import plain, words
-from querybus.text.words import singular
 from querybus_recovery.rules.candidate import Candidate
+from querybus_recovery.rules.names.label import holder_of, label_of
 
 _CODES = (
     FailureCode.COLUMN_NOT_FOUND,
@@ -55,7 +54,7 @@ def referenced_text(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[C
         parent = catalog.table(key.referred_table, key.referred_schema) if key else None
         if key is None or parent is None:
             continue
-        text = _text_of(parent, literal.name, site.column.name)
+        text = holder_of(parent, literal.name) or label_of(parent, site.column.name)
         if text is None:
             continue
         changed.append((comparison.sql(dialect=draft.dialect.value), f"{parent.name}.{text.name}"))
@@ -80,16 +79,6 @@ def referenced_text(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[C
             doubt=0.05,
         ),
     )
-
-
-def _text_of(table: Table, value: str, written: str) -> Column | None:
-    texts = [column for column in table.columns if column.kind is ColumnKind.TEXT]
-    holding = [text for text in texts if value.casefold() in (known.casefold() for known in text.values)]
-    if len(holding) == 1:
-        return holding[0]
-    own = {singular(plain(table.name)), singular(plain(written))}
-    named = [text for text in texts if singular(plain(text.name)) in own or "name" in words(text.name)]
-    return named[0] if len(named) == 1 else texts[0] if len(texts) == 1 else None
 
 
 def _key_of(table: Table, column: Column) -> ForeignKey | None:

@@ -34,7 +34,7 @@ def rows_of_child(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Can
     """Return the draft with the condition moved into a sub-query, over one key or two."""
     if failure.code is not FailureCode.COLUMN_NOT_FOUND:
         return ()
-    if not glance(draft.sql, draft.dialect, catalog, failure.facts.name).lacks:
+    if not glance(draft.sql, draft.dialect, catalog, failure.facts.name).lacks_in_where:
         return ()
     candidates: list[Candidate] = []
     for place in range(TRIED_MAX):
@@ -48,7 +48,7 @@ def rows_of_child(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Can
         if asks_for_other_rows(site, {site.column.name.lower()}, catalog):
             return ()
         condition = _condition(site.column)
-        if condition is None or len(list(condition.find_all(exp.Column))) != 1:
+        if condition is None or len(_own_columns(condition, site.select)) != 1:
             return ()
         name = site.column.name
         ways = [
@@ -97,6 +97,10 @@ def _condition(column: exp.Column) -> exp.Expr | None:
             return None
     where = node.find_ancestor(exp.Where, exp.Select)
     return node if isinstance(where, exp.Where) and isinstance(node, exp.Predicate) else None
+
+
+def _own_columns(condition: exp.Expr, select: exp.Select | None) -> list[exp.Column]:
+    return [column for column in condition.find_all(exp.Column) if column.find_ancestor(exp.Select) is select]
 
 
 def _keys_over(path: tuple[Link, ...]) -> exp.Select:

@@ -16,6 +16,7 @@ from querybus.core.catalog import Catalog
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft, RuleName
 from querybus.sql.edit import Source, equal, free_alias, glance, identifier, own_sources, read, scopes, write
+from querybus.text.similarity import words
 from querybus_recovery.rules.candidate import Candidate
 from querybus_recovery.rules.joins.links import Link, between, reporting, routes
 
@@ -50,6 +51,10 @@ class _Ways:
     place: int
     count: int = 1
     brings: tuple[str, ...] = ()
+
+    def set(self, count: int, brings: tuple[str, ...]) -> None:
+        if count > 1:
+            self.count, self.brings = count, brings
 
 
 def _joined(draft: Draft, catalog: Catalog, place: int) -> Candidate | None:
@@ -106,9 +111,10 @@ def _repair(
         meant = [column for column in columns if column.table.lower() != joined.alias.lower()]
         partners = [node for node in earlier if any(node.alias.lower() == one.table.lower() for one in meant)]
         for place, pool in enumerate((partners, [item for item in earlier if item not in partners])):
-            result = _direct(scope, join, joined, pool, columns, catalog)
-            if result is not None:
-                link, partner = result
+            found = _direct(scope, join, joined, pool, columns, catalog)
+            if found and (len(found) == 1 or ways.count == 1) and len(found) <= RIVALS_MAX:
+                link, partner = found[min(ways.place, len(found) - 1)]
+                ways.set(len(found), reporting(catalog, link))
                 after = equal(joined.alias, link.columns, partner.alias, link.other_columns)
                 part.replace(after)
                 return before, after.sql(dialect=draft.dialect.value), 0.35 + link.doubt + 0.4 * place
@@ -119,12 +125,8 @@ def _repair(
             way = known[min(ways.place, len(known) - 1)]
             if any(item.other.lower() in _tables(sources) for item in way[:-1]):
                 continue
-            if len(known) > 1:
-                ways.count = len(known)
-                ways.brings = (
-                    *(item.other for item in way[:-1]),
-                    *(name for item in way for name in reporting(catalog, item)),
-                )
+            between_them = (item.other for item in way[:-1])
+            ways.set(len(known), (*between_them, *(name for item in way for name in reporting(catalog, item))))
             joins: list[exp.Expr] = scope.expression.args["joins"]
             here = partner.alias
             for link in way[:-1]:
@@ -161,19 +163,17 @@ def _earlier(scope: Scope, join: exp.Join, sources: dict[str, Source]) -> list[S
 
 def _direct(
     scope: Scope, join: exp.Join, joined: Source, pool: list[Source], written: list[exp.Column], catalog: Catalog
-) -> tuple[Link, Source] | None:
+) -> list[tuple[Link, Source]]:
+    """Return the keys between the joined table and those before it that what was written may mean."""
     result = [(link, item) for item in pool for link in between(catalog, joined.table or "", item.table or "")]
     if len(result) > 1:
         names = {path.name.lower() for path in written}
-        named = [
-            (link, item)
-            for link, item in result
-            if names
-            & {
-                name.lower()
-                for name in (link.columns if len({one.columns for one, _ in result}) > 1 else link.other_columns)
-            }
-        ]
+        said = [set(words(name)) for name in names]
+        by_own = len({link.columns for link, _ in result}) > 1
+        referring = [(link.columns if by_own else link.other_columns, (link, item)) for link, item in result]
+        named = [pair for columns, pair in referring if names & {name.lower() for name in columns}]
+        # `origin_airport` for `origin`: the key's own words, with what it refers to.
+        named = named or [pair for columns, pair in referring if any(set(words(columns[0])) <= one for one in said)]
         result = named or result
     if len(result) > 1:
         used = {
@@ -182,7 +182,7 @@ def _direct(
             for column in other.find_all(exp.Column)
         }
         result = [(link, item) for link, item in result if not used & {name.lower() for name in link.other_columns}]
-    return result[0] if len(result) == 1 else None
+    return result
 
 
 def _tables(sources: dict[str, Source]) -> set[str]:

@@ -42,6 +42,8 @@ def choose_ambiguous(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[
             if place < len(owners):
                 site.column.set("table", identifier(owners[place].alias))
                 chosen[f"{owners[place].alias}.{name}"] = None
+        if any(equal.left == equal.right for equal in tree.find_all(exp.EQ)):
+            return ()  # both sides of a join would be one column
         if chosen:
             candidates.append(
                 Candidate(

@@ -13,7 +13,7 @@ from sqlglot.optimizer.scope import Scope
 from querybus.core.catalog import Catalog
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft, RuleName
-from querybus.sql.edit import glance, identifier, own_sources, read, sites, write
+from querybus.sql.edit import glance, identifier, own_sources, read, scopes, sites, write
 from querybus_recovery.rules.candidate import Candidate
 
 CODES: Final = (FailureCode.AMBIGUOUS_COLUMN, FailureCode.COLUMN_NOT_FOUND)
@@ -31,7 +31,10 @@ def qualify_ambiguous(draft: Draft, failure: Failure, catalog: Catalog) -> tuple
     if tree is None:
         return ()
     chosen: set[str] = set()
-    for site in list(sites(tree, catalog, name)):
+    for scope in scopes(tree):
+        chosen |= _side_by_side(scope, name, catalog)
+    # What else is called so is then chosen by the join that reads.
+    for site in list(sites(tree, catalog, name)) if not chosen else ():
         if site.qualifier:
             continue
         owners = [source.alias for source in own_sources(site.scope, catalog) if source.owned(name)]
@@ -54,6 +57,24 @@ def qualify_ambiguous(draft: Draft, failure: Failure, catalog: Catalog) -> tuple
             doubt=0.05,
         ),
     )
+
+
+def _side_by_side(scope: Scope, name: str, catalog: Catalog) -> set[str]:
+    """Qualify `JOIN b ON x = x`: one is the joined table's, the other of the one table before it that has it."""
+    owners = [source.alias for source in own_sources(scope, catalog) if source.owned(name)]
+    chosen: set[str] = set()
+    for join in scope.expression.args.get("joins") or []:
+        joined = join.alias_or_name
+        others = owners[: owners.index(joined)] if joined in owners else []
+        for equal in join.args["on"].find_all(exp.EQ) if len(others) == 1 and join.args.get("on") else ():
+            sides = (equal.left, equal.right)
+            if all(
+                isinstance(side, exp.Column) and not side.table and side.name.lower() == name.lower() for side in sides
+            ):
+                for side, alias in zip(sides, (others[0], joined), strict=True):
+                    side.set("table", identifier(alias))
+                chosen |= {others[0], joined}
+    return chosen
 
 
 def _are_equal(scope: Scope, name: str, owners: list[str]) -> bool:

@@ -14,9 +14,10 @@ from querybus.core.catalog import Catalog, Table
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft, RuleName
 from querybus.sql.edit import Site, Source, glance, identifier, own_columns, read, unresolved, write
-from querybus.text.similarity import MARGIN_MIN, SCORE_MIN, score, variant_score
+from querybus.text.similarity import MARGIN_MIN, SCORE_MIN, score, variant_score, words
 from querybus_recovery.rules.candidate import Candidate
 from querybus_recovery.rules.joins.links import is_unique, owners_of
+from querybus_recovery.rules.names.requalify import stands_twice
 
 _CODES: Final = (FailureCode.COLUMN_NOT_FOUND, FailureCode.MISSING_ALIAS)
 NAME_EXISTS_DOUBT: Final = 0.8
@@ -25,6 +26,9 @@ NAME_EXISTS_QUALIFIED_DOUBT: Final = 0.4
 WEAK_DOUBT: Final = 0.3
 IN_JOIN_DOUBT: Final = 0.4
 SAME_NAME_MIN: Final = 0.96
+OWN_NAME_MIN: Final = 0.9
+"""So near is a name that only lacks the name of its own table."""
+OWN_NAME_DOUBT: Final = 0.2
 TIED_MAX: Final = 4
 
 
@@ -85,15 +89,12 @@ def _renamed(draft: Draft, failure: Failure, catalog: Catalog, *, in_joins: bool
         site.column.set("this", identifier(column, site.column.this))
         changed[name] = column
         elsewhere = _elsewhere(name, column, close, source, catalog)
-        vacuous = VACUOUS_DOUBT if close < SAME_NAME_MIN and _is_vacuous(site, column, catalog) else 0.0
+        weak = WEAK_DOUBT * (2 if _becomes_key(name, column) else 1) if close < SCORE_MIN else 0.0
+        is_vacuous = stands_twice(site, column) or (close < SAME_NAME_MIN and _is_vacuous(site, column, catalog))
+        vacuous = VACUOUS_DOUBT if is_vacuous else 0.0
         doubt = max(
             doubt,
-            1.25
-            - close
-            + (WEAK_DOUBT if close < SCORE_MIN else 0.0)
-            + elsewhere
-            + vacuous
-            + (IN_JOIN_DOUBT if joins else 0.0),
+            1.25 - close + weak + elsewhere + vacuous + (IN_JOIN_DOUBT if joins else 0.0),
         )
     if not changed:
         return None
@@ -125,6 +126,11 @@ def _tied(site: Site, sources: tuple[Source, ...], catalog: Catalog) -> list[tup
     return list(tied.items()) if len(tied) <= TIED_MAX else []
 
 
+def _becomes_key(name: str, column: str) -> bool:
+    """Return whether what is called like no key would become one."""
+    return words(name)[-1:] != words(column)[-1:] and words(column)[-1:] in (("id",), ("code",), ("key",))
+
+
 def _is_vacuous(site: Site, column: str, catalog: Catalog) -> bool:
     """Return whether the renamed reference would say nothing.
 
@@ -154,6 +160,8 @@ def _elsewhere(name: str, column: str, close: float, source: Source | None, cata
     """Return how much it speaks against a rename that another table owns the name as it was written."""
     if close >= SAME_NAME_MIN or not owners_of(catalog, name):
         return 0.0
+    if source is None and close >= OWN_NAME_MIN:
+        return OWN_NAME_DOUBT
     if source is None:
         return NAME_EXISTS_DOUBT
     # The writer said which table: its own key is meant rather than another table's.

@@ -10,7 +10,7 @@ from sqlglot import exp
 from querybus.core.catalog import Catalog
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft, RuleName
-from querybus.sql.edit import Source, glance, identifier, read, sites, write
+from querybus.sql.edit import Site, Source, glance, identifier, read, sites, write
 from querybus.text.similarity import words
 from querybus_recovery.rules.candidate import Candidate
 
@@ -35,6 +35,8 @@ def requalify(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candida
         owners = [owner for owner in owners if not _would_equal_itself(site.column, owner.alias, name)]
         if len(owners) != 1:
             continue
+        if stands_twice(site, site.column.name, owners[0].alias):
+            continue
         if isinstance(site.column.find_ancestor(exp.Join, exp.Select), exp.Join):
             continue  # what connects two tables is for the rule about keys
         if site.source(site.qualifier) is None and not _sounds_like(site.qualifier, owners[0]):
@@ -57,6 +59,21 @@ def requalify(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candida
 
 def _sounds_like(alias: str, source: Source) -> bool:
     return bool(set(words(alias)) & set(words(source.table or source.alias)))
+
+
+def stands_twice(site: Site, name: str, alias: str = "") -> bool:
+    """Return whether the block would have one output twice if a reference among its outputs were that column."""
+    return (
+        site.select is not None
+        and site.column.parent is site.select
+        and any(
+            isinstance(other, exp.Column)
+            and other is not site.column
+            and other.name.lower() == name.lower()
+            and (not alias or other.table.lower() == alias.lower())
+            for other in site.select.expressions
+        )
+    )
 
 
 def _would_equal_itself(column: exp.Column, alias: str, name: str) -> bool:

@@ -24,7 +24,8 @@ def swap_table(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candid
     """Return the draft with the table replaced."""
     if failure.code is not FailureCode.COLUMN_NOT_FOUND:
         return ()
-    if not glance(draft.sql, draft.dialect, catalog, failure.facts.name).lacks:
+    lacking_names = glance(draft.sql, draft.dialect, catalog, failure.facts.name).lacking
+    if not any(owners_of(catalog, name) for name in lacking_names):
         return ()
     tree = read(draft.sql, draft.dialect)
     if tree is None:
@@ -63,7 +64,8 @@ def swap_table(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candid
         doubt += 0.35 if select.find(exp.AggFunc) is not None else 0.0
         keys = {column.lower() for link in between(catalog, source.table or "", table.name) for column in link.columns}
         doubt += 0.35 if keys and (names & known) - keys else 0.0
-
+        if _combines_with_itself(select):
+            continue
         candidates.append(
             Candidate(
                 RuleName.SWAP_TABLE,
@@ -77,6 +79,11 @@ def swap_table(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candid
             )
         )
     return tuple(candidates)
+
+
+def _combines_with_itself(select: exp.Select) -> bool:
+    operation = select.parent
+    return isinstance(operation, exp.SetOperation) and operation.this == operation.expression
 
 
 def _fitting(catalog: Catalog, written: str, column: str, names: set[str]) -> list[Table]:

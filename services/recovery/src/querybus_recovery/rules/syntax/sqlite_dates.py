@@ -84,14 +84,23 @@ def _difference(node: Any) -> exp.Expr | None:
         return (
             days if unit == "DAY" else exp.Paren(this=exp.Div(this=days, expression=exp.Literal.number(7), typed=True))
         )
+    # MySQL's counts whole years and months, the DATEDIFF of others how often one begins.
+    is_whole = isinstance(node, exp.TimestampDiff)
     if unit == "YEAR":
-        return exp.Paren(this=exp.Sub(this=_number("%Y", end), expression=_number("%Y", start)))
+        begun: exp.Expr = exp.Sub(this=_number("%Y", end), expression=_number("%Y", start))
+        return exp.Paren(this=_whole(begun, "%m-%d", end, start) if is_whole else begun)
     if unit == "MONTH":
         years = exp.Paren(this=exp.Sub(this=_number("%Y", end), expression=_number("%Y", start)))
         months = exp.Paren(this=exp.Sub(this=_number("%m", end), expression=_number("%m", start)))
         whole = exp.Add(this=exp.Mul(this=years, expression=exp.Literal.number(12)), expression=months)
-        return exp.Paren(this=whole)
+        return exp.Paren(this=_whole(whole, "%d", end, start) if is_whole else whole)
     return None
+
+
+def _whole(begun: exp.Expr, rest: str, end: exp.Expr, start: exp.Expr) -> exp.Expr:
+    """Return a number of begun units less the last one, where the rest of the end lies before that of the start."""
+    later, earlier = (_function("STRFTIME", exp.Literal.string(rest), value.copy()) for value in (end, start))
+    return exp.Sub(this=begun, expression=exp.Paren(this=exp.LT(this=later, expression=earlier)))
 
 
 def _quarter(node: Any) -> exp.Expr | None:
