@@ -158,24 +158,24 @@ def unresolved(tree: exp.Expr, catalog: Catalog, name: str | None = None) -> lis
 class Glance:
     """What a text offers to the rules about names, so that most of them need no tree of their own."""
 
-    lacks: bool
+    lacks: bool = False
     """Some reference does not resolve."""
-    lacks_qualified: bool
+    lacks_qualified: bool = False
     """Some of them are qualified."""
-    lacks_alias: bool
+    lacks_alias: bool = False
     """Some of them are qualified by what is no source."""
-    lacks_in_joins: bool
+    lacks_in_joins: bool = False
     """Some of them stand in the condition of a join."""
-    lacks_in_order: bool
+    lacks_in_order: bool = False
     """Some of them stand in ORDER BY or HAVING."""
-    lacks_in_where: bool
-    lacking: frozenset[str]
+    lacks_in_where: bool = False
+    lacking: frozenset[str] = frozenset()
     """The names of them."""
-    shares: bool
+    shares: bool = False
     """Some unqualified name is given by two sources of its block."""
-    has_sub_query: bool
-    has_quoted: bool
-    has_text_comparison: bool
+    has_sub_query: bool = False
+    has_quoted: bool = False
+    has_text_comparison: bool = False
 
 
 def glance(sql: str, dialect: Dialect, catalog: Catalog, name: str | None = None) -> Glance:
@@ -187,7 +187,7 @@ def glance(sql: str, dialect: Dialect, catalog: Catalog, name: str | None = None
 def _glance(sql: str, dialect: Dialect, key: CatalogKey, name: str | None) -> Glance:
     tree = _read(sql, dialect)
     if tree is None:
-        return Glance(*[False] * 6, frozenset(), *[False] * 4)
+        return Glance()
     catalog = key.catalog
     lacking = unresolved(tree, catalog, name)
     shares = any(
@@ -241,7 +241,11 @@ def own_columns(scope: Scope) -> list[exp.Column]:
     block = scope.expression
     if not isinstance(block, exp.Select):
         return list(scope.columns)
-    return [column for column in scope.columns if column.find_ancestor(exp.Select) is block]
+    columns = [column for column in scope.columns if column.find_ancestor(exp.Select) is block]
+    # The scope leaves out bare names in HAVING, which may be outputs.
+    having = block.args.get("having")
+    named = having.find_all(exp.Column) if having is not None else ()
+    return columns + [column for column in named if not column.table and column.find_ancestor(exp.Select) is block]
 
 
 def visible(scope: Scope, catalog: Catalog) -> tuple[Source, ...]:

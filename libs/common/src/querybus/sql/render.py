@@ -5,10 +5,13 @@ A rendering that does not read back as an equal tree, or that grew beyond the ca
 
 from __future__ import annotations
 
+import re
+
 from sqlglot import ErrorLevel, exp
+from sqlglot.errors import UnsupportedError
 
 from querybus.core.catalog import Dialect
-from querybus.core.failure import Failure, FailureCode
+from querybus.core.failure import Facts, Failure, FailureCode
 from querybus.sql.guard.rules import Rule, refuse
 from querybus.sql.parse import GRAMMARS, PARSER_ERRORS, Statement, parse
 
@@ -19,13 +22,26 @@ def render(statement: Statement, dialect: Dialect) -> str | Failure:
         return statement.prefix
     if dialect is Dialect.MYSQL:
         _drop_dual(statement.tree)
+    # What SQLite has no word for would be written as something else: TO_CHAR(day, 'YYYY') as CAST(day AS TEXT).
+    level = ErrorLevel.RAISE if dialect is Dialect.SQLITE else ErrorLevel.IGNORE
     try:
-        text = GRAMMARS[dialect].generate(
-            statement.tree, comments=False, unsupported_level=ErrorLevel.IGNORE, copy=False
-        )
+        text = GRAMMARS[dialect].generate(statement.tree, comments=False, unsupported_level=level, copy=False)
+    except UnsupportedError as error:
+        name = _function_of(str(error))
+        return Failure.of(FailureCode.FUNCTION_NOT_FOUND, f"SQLite has no such function: {name}", Facts(name=name))
     except PARSER_ERRORS:
         return refuse(FailureCode.SYNTAX_ERROR, Rule.RENDERING, "the statement has no rendering")
     return statement.prefix + text
+
+
+def _function_of(said: str) -> str:
+    """Return the function that the renderer speaks of.
+
+    >>> _function_of("Argument 'format' is not supported for expression 'ToChar' when targeting SQLite.")
+    'TO_CHAR'
+    """
+    kind = getattr(exp, found.group(1), None) if (found := re.search(r"expression '(\w+)'", said)) is not None else None
+    return kind.sql_name() if isinstance(kind, type) and issubclass(kind, exp.Func) else said.split(maxsplit=1)[0]
 
 
 def _drop_dual(tree: exp.Expr) -> None:

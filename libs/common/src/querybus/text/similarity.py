@@ -113,6 +113,7 @@ def variant_score(written: str, known: str, table: str, key: str | None = None) 
         min(len(short), len(long)) >= TYPED_LENGTH_MIN
         and abs(len(short) - len(long)) <= 1
         and typing_distance(short[:64], long[:64]) == 1
+        and (short[0] == long[0] or min(len(short), len(long)) > SHORT_LENGTH_MAX)
     ):
         return SCORE_MIN
     if (
@@ -150,6 +151,8 @@ def variant_score(written: str, known: str, table: str, key: str | None = None) 
 
 
 TYPED_LENGTH_MIN: Final = 3
+SHORT_LENGTH_MAX: Final = 4
+"""Of so short a name the first letter is never slipped: a wage is no age."""
 SHARED_WORD_SCORE: Final = 0.5
 _NAMES: Final = frozenset({"name", "title", "label"})
 _EMPTY: Final = frozenset({"id", "of", "the", "name", "code", "number", "type", "date"})

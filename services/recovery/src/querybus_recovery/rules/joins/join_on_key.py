@@ -119,7 +119,7 @@ def _repair(
                 part.replace(after)
                 return before, after.sql(dialect=draft.dialect.value), 0.35 + link.doubt + 0.4 * place
         for partner in partners or earlier:
-            known = routes(catalog, partner.table or "", joined.table)
+            known = _named(routes(catalog, partner.table or "", joined.table), columns)
             if not 0 < len(known) <= RIVALS_MAX or len(known[0]) < 2 or (len(known) > 1 and ways.count > 1):
                 continue
             way = known[min(ways.place, len(known) - 1)]
@@ -141,6 +141,14 @@ def _repair(
             part.replace(equal(here, way[-1].columns, joined.alias, way[-1].other_columns))
             return before, ", ".join(item.other for item in way[:-1]), 0.5 + 0.3 * (len(way) - 1)
     return None
+
+
+def _named(known: list[tuple[Link, ...]], written: list[exp.Column]) -> list[tuple[Link, ...]]:
+    """Return of ways over the same tables those whose key is called as a written column; all where none is."""
+    if len({tuple(link.other for link in way) for way in known}) != 1:
+        return known
+    names = {column.name.lower() for column in written}
+    return [way for way in known if any(names & {name.lower() for name in link.columns} for link in way[1:])] or known
 
 
 def _lacks(column: exp.Column, sources: dict[str, Source]) -> bool:

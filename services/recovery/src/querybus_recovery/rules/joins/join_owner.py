@@ -35,7 +35,7 @@ from querybus.sql.edit import (
 from querybus.text.similarity import words
 from querybus_recovery.rules.candidate import Candidate
 from querybus_recovery.rules.joins.links import Link, owners_of, paths, reporting, routes
-from querybus_recovery.rules.names.rename_column import near
+from querybus_recovery.rules.names.rename_column import key_for_name, near
 
 _CODES: Final = (FailureCode.COLUMN_NOT_FOUND, FailureCode.MISSING_ALIAS, FailureCode.TABLE_NOT_FOUND)
 TRIED_MAX: Final = 2
@@ -123,7 +123,7 @@ def _ways(site: Site, same: list[Site], catalog: Catalog) -> list[tuple[float, s
                 doubt += FAR_DOUBT + FAR_STEP_DOUBT * (len(path) - NEAR_MAX)
             else:
                 doubt += 0.5 * (len(path) - 1) + 0.4 * sum(step.multiplies for step in path)
-            doubt += misfit(table, column, literals)
+            doubt += misfit(table, column, literals) + key_for_name(site, name, column)
             doubt -= 0.1 if {column.lower() for column in path[0].columns} & _grouped(select) else 0.0
             doubt += 0.25 if qualified and source not in qualified else 0.0
             doubt -= 0.3 if hinted & set(words(last)) else 0.0

@@ -37,8 +37,10 @@ def one_column(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candid
         if not isinstance(inner, exp.Select) or not isinstance(node.this, exp.Column) or len(inner.expressions) < 2:
             continue
         same = [item for item in inner.expressions if _is_of(item, node.this)]
-        plain_ones = [item for item in inner.expressions if isinstance(item.unalias(), exp.Column)]
-        kept = (same or plain_ones or inner.expressions)[0]
+        # A list is of values that stand in a column, a value to compare with is computed.
+        kind = exp.Column if isinstance(node, exp.In) else exp.AggFunc
+        likely = [item for item in inner.expressions if isinstance(item.unalias(), kind)]
+        kept = (same or likely or inner.expressions)[0]
         doubt = max(doubt, SAME_NAME_DOUBT if len(same) == 1 else FIRST_DOUBT)
         for item in inner.expressions:
             if item is not kept:
@@ -55,9 +57,9 @@ def one_column(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candid
 
 
 def _is_of(output: exp.Expr, column: exp.Column) -> bool:
-    """Return whether an output is a column of that name, or its greatest or least."""
+    """Return whether an output is a column of that name, or an aggregate of it."""
     inner = output.unalias()
-    if isinstance(inner, exp.Max | exp.Min):
+    if isinstance(inner, exp.AggFunc):
         inner = inner.this
     return isinstance(inner, exp.Column) and plain(inner.name) == plain(column.name)
 

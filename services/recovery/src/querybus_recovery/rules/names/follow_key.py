@@ -31,7 +31,7 @@ from querybus.sql.edit import (
 )
 from querybus.text.similarity import words
 from querybus_recovery.rules.candidate import Candidate
-from querybus_recovery.rules.joins.links import Link, between, links_of
+from querybus_recovery.rules.joins.links import Link, between, owners_of, paths
 from querybus_recovery.rules.names.label import holder_of, label_of
 
 _CODES: Final = (FailureCode.COLUMN_NOT_FOUND, FailureCode.MISSING_ALIAS)
@@ -40,15 +40,16 @@ _LABEL_WORDS: Final = ((), ("name",), ("title",))
 LABEL_DOUBT: Final = 0.3
 COLUMN_DOUBT: Final = 0.35
 HOLDS_BONUS: Final = 0.2
+FARTHER_DOUBT: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """From a source over a key to a column of what it refers to."""
+    """From a source over a key, or over two, to a column of what is referred to."""
 
     doubt: float
     source: Source
-    link: Link
+    path: tuple[Link, ...]
     column: str
 
 
@@ -69,7 +70,12 @@ def follow_key(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candid
 
 
 def _may_be_name(column: exp.Column) -> bool:
-    """Return whether a text can stand there: no condition of a join, no sum, no comparison but with a text."""
+    """Return whether a text can stand there: no condition of a join, no sum, no comparison but with a text.
+
+    What a sub-query gives to compare with is rather the key.
+    """
+    if isinstance(column.parent, exp.Select) and isinstance(_around(column.parent), exp.In | exp.Predicate):
+        return False
     if isinstance(column.find_ancestor(exp.Join, exp.Select), exp.Join):
         return False
     if column.find_ancestor(exp.AggFunc, exp.Select, exp.Order) is not None and isinstance(
@@ -86,6 +92,13 @@ def _may_be_name(column: exp.Column) -> bool:
     return True
 
 
+def _around(select: exp.Select) -> exp.Expr | None:
+    around = select.parent
+    while isinstance(around, exp.Subquery):
+        around = around.parent
+    return around
+
+
 def _is_text(node: exp.Expr) -> bool:
     return isinstance(node, exp.Literal) and node.is_string and not node.name.replace(".", "", 1).isdigit()
 
@@ -96,15 +109,16 @@ def _ways(site: Site, catalog: Catalog) -> list[_Way]:
     for source in own_sources(site.scope, catalog):
         if source.table is None or (site.qualifier and source.alias.lower() != site.qualifier.lower()):
             continue
-        for link in links_of(catalog, source.table):
-            parent = catalog.table(link.other)
-            if link.multiplies or len(link.columns) != 1 or parent is None:
+        for path in paths(catalog, source.table):
+            link, parent = path[-1], catalog.table(path[-1].other)
+            if len(link.columns) != 1 or parent is None or (len(path) > 1 and owners_of(catalog, site.column.name)):
                 continue
             for rest in _rests(written, link, catalog):
                 found = _column(parent, rest, site.column, link)
                 if found is not None:
-                    ways.append(_Way(found[1] + link.doubt, source, link, found[0]))
-    return list({(way.source.alias, way.link.columns, way.column): way for way in ways}.values())
+                    doubt = found[1] + sum(step.doubt for step in path) + FARTHER_DOUBT * (len(path) - 1)
+                    ways.append(_Way(doubt, source, path, found[0]))
+    return ways
 
 
 def _rests(written: tuple[str, ...], link: Link, catalog: Catalog) -> list[tuple[str, ...]]:
@@ -131,7 +145,7 @@ def _column(parent: Table, rest: tuple[str, ...], column: exp.Column, link: Link
 
 
 def _joined(tree: exp.Expr, site: Site, way: _Way, draft: Draft, catalog: Catalog) -> Candidate:
-    select, link = site.select, way.link
+    select = site.select
     assert select is not None  # noqa: S101 - `follow_key` has looked
     before = site.column.sql(dialect=draft.dialect.value)
     same = [
@@ -139,42 +153,45 @@ def _joined(tree: exp.Expr, site: Site, way: _Way, draft: Draft, catalog: Catalo
         for column in own_columns(site.scope)
         if column.name.lower() == site.column.name.lower() and column.table.lower() == site.qualifier.lower()
     ]
-    alias = _there_already(select, site, way, catalog)
-    if alias is None:
-        parent = catalog.table(link.other)
-        added = tuple(column.name.lower() for column in parent.columns) if parent is not None else ()
-        keep_owners(select, site.scope, catalog, added)
-        alias = free_alias(tree, link.other)
-        add_join(select, link.other, alias, equal(way.source.alias, link.columns, alias, link.other_columns))
+    here = way.source.alias
+    for link in way.path:
+        there = _there_already(select, site, here, link, catalog)
+        if there is None:
+            parent = catalog.table(link.other)
+            added = tuple(column.name.lower() for column in parent.columns) if parent is not None else ()
+            keep_owners(select, site.scope, catalog, added)
+            there = free_alias(tree, link.other)
+            add_join(select, link.other, there, equal(here, link.columns, there, link.other_columns))
+        here = there
     for node in same:
         node.set("this", identifier(way.column, node.this))
-        node.set("table", identifier(alias))
+        node.set("table", identifier(here))
         node.set("db", None)
     return Candidate(
         RuleName.FOLLOW_KEY,
         write(tree, draft.dialect),
         keeps_meaning=False,
         before=before,
-        after=f"{link.other}.{way.column}",
+        after=f"{way.path[-1].other}.{way.column}",
         doubt=way.doubt,
     )
 
 
-def _there_already(select: exp.Select, site: Site, way: _Way, catalog: Catalog) -> str | None:
+def _there_already(select: exp.Select, site: Site, here: str, link: Link, catalog: Catalog) -> str | None:
     """Return the alias under which the block has joined the table over the same key."""
     same = [
         source.alias
         for source in own_sources(site.scope, catalog)
-        if source.table is not None and source.table.lower() == way.link.other.lower()
+        if source.table is not None and source.table.lower() == link.other.lower()
     ]
     for join in select.args.get("joins") or []:
         condition = join.args.get("on")
         for part in condition.find_all(exp.EQ) if condition is not None else ():
             sides = [side for side in (part.left, part.right) if isinstance(side, exp.Column)]
             names = {side.name.lower() for side in sides}
-            wanted = {way.link.columns[0].lower(), way.link.other_columns[0].lower()}
+            wanted = {link.columns[0].lower(), link.other_columns[0].lower()}
             tables = {side.table.lower() for side in sides}
             for alias in same:
-                if names == wanted and alias.lower() in tables and way.source.alias.lower() in tables:
+                if names == wanted and alias.lower() in tables and here.lower() in tables:
                     return alias
     return None

@@ -24,6 +24,7 @@ from querybus_recovery.rules.candidate import Candidate
 from querybus_recovery.rules.joins.links import owners_of
 
 OTHER_WORD_DOUBT: Final = 0.5
+STEM_LENGTH_MIN: Final = 5
 _NUMBERS: Final = (ColumnKind.INTEGER, ColumnKind.NUMBER)
 _DATES: Final = (ColumnKind.DATE, ColumnKind.DATETIME)
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
@@ -50,12 +51,16 @@ def other_word(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candid
     ]
     changed: dict[str, str] = {}
     for site in lacking:
+        known = changed.get(site.column.name)
+        if known is not None and any(source.owned(known) for source in _sources(site, catalog)):
+            site.column.set("this", identifier(known, site.column.this))
+            continue
         called = [
             column
             for source in _sources(site, catalog)
             for column in _fitting(site, source, catalog)
             if score(site.column.name, column.name) < SCORE_MIN and _is_called(site.column.name, column.name, source)
-        ]
+        ] or _only_date(site, catalog)
         if len(called) == 1:
             changed[site.column.name] = called[0].name
             site.column.set("this", identifier(called[0].name, site.column.this))
@@ -81,8 +86,7 @@ def _orders_groups(site: Site) -> bool:
 
 def _is_called(written: str, known: str, source: Source) -> bool:
     """Return whether two names say the same, word by word in any order, in other forms or in other words."""
-    own = words(source.table or "")
-    one, other = ([word for word in words(name) if word not in own] for name in (written, known))
+    one, other = (_without_table(name, source) for name in (written, known))
     left = list(other)
     for word in one:
         same = next((item for item in left if _means(word, item)), None)
@@ -92,10 +96,30 @@ def _is_called(written: str, known: str, source: Source) -> bool:
     return bool(one) and not left
 
 
+def _without_table(name: str, source: Source) -> list[str]:
+    own = {stem(word) for word in words(source.table or "")}
+    return [word for word in words(name) if stem(word) not in own]
+
+
+def _only_date(site: Site, catalog: Catalog) -> list[Column]:
+    """Return the one date of a table for a name that says no more than its date: `date`, `order_date` of orders."""
+    dated = [
+        source
+        for source in _sources(site, catalog)
+        if (said := _without_table(site.column.name, source)) and set(said) <= _DATE_WORDS
+    ]
+    if len(dated) != 1:
+        return []
+    table = catalog.table(dated[0].table or "")
+    dates = [column for column in table.columns if column.kind in _DATES or _holds(column, _DATES)] if table else []
+    return dates if len(dates) == 1 else []
+
+
 def _means(word: str, other: str) -> bool:
     if word in _MOMENTS and other in _MOMENTS:
         return True
-    if word == other or stem(word) == stem(other):
+    one, two = sorted((stem(word), stem(other)), key=len)
+    if one == two or (len(one) >= STEM_LENGTH_MIN and two.startswith(one)):
         return True
     return other in link_words().get(word, ()) and not _abbreviates(*sorted((word, other), key=len))
 

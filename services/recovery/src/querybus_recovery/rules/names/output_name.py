@@ -1,7 +1,7 @@
 """A name that only an output can have, in ORDER BY or HAVING, becomes that output.
 
 `ORDER BY avg_price` beside `AVG(price) AS average_price`, `ORDER BY count` beside `COUNT(*)`. An assumption; only where
-one output is called so, or is the block's one aggregate of that function.
+one output is called so, or is the block's one aggregate of that function; `count` alone counts the groups' rows.
 """
 
 from __future__ import annotations
@@ -45,6 +45,10 @@ def output_name(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candi
         called = [item for item in select.expressions if score(column.name, item.alias) >= SCORE_MIN]
         by_function = [item for item in select.expressions if _is_of_function(column.name, item.unalias())]
         found = called or by_function
+        if not found and _FUNCTIONS.get(column.name.lower()) is exp.Count and select.args.get("group") is not None:
+            changed[column.name] = "COUNT(*)"
+            doubt = FUNCTION_DOUBT
+            column.replace(exp.Count(this=exp.Star()))
         if len(found) != 1:
             continue
         doubt = doubt if called else FUNCTION_DOUBT

@@ -25,6 +25,8 @@ VACUOUS_DOUBT: Final = 0.6
 NAME_EXISTS_QUALIFIED_DOUBT: Final = 0.4
 WEAK_DOUBT: Final = 0.3
 IN_JOIN_DOUBT: Final = 0.4
+KEY_FOR_NAME_DOUBT: Final = 0.4
+KEY_FOR_DATE_DOUBT: Final = 2.0
 SAME_NAME_MIN: Final = 0.96
 OWN_NAME_MIN: Final = 0.9
 """So near is a name that only lacks the name of its own table."""
@@ -82,7 +84,8 @@ def _renamed(draft: Draft, failure: Failure, catalog: Catalog, *, in_joins: bool
         if column.lower() == name.lower():
             continue
         joins = isinstance(site.column.find_ancestor(exp.Join, exp.Select), exp.Join) and close < SAME_NAME_MIN
-        if joins and (not in_joins or score(name, column) < SCORE_MIN):
+        is_its_key = words(column) == (*words(name), "id")
+        if joins and (not in_joins or (score(name, column) < SCORE_MIN and not is_its_key)):
             continue
         if any(column == other and name.lower() != written.lower() for written, other in changed.items()):
             return None  # two names are two things
@@ -92,10 +95,8 @@ def _renamed(draft: Draft, failure: Failure, catalog: Catalog, *, in_joins: bool
         weak = WEAK_DOUBT * (2 if _becomes_key(name, column) else 1) if close < SCORE_MIN else 0.0
         is_vacuous = stands_twice(site, column) or (close < SAME_NAME_MIN and _is_vacuous(site, column, catalog))
         vacuous = VACUOUS_DOUBT if is_vacuous else 0.0
-        doubt = max(
-            doubt,
-            1.25 - close + weak + elsewhere + vacuous + (IN_JOIN_DOUBT if joins else 0.0),
-        )
+        against = weak + elsewhere + vacuous + key_for_name(site, name, column)
+        doubt = max(doubt, 1.25 - close + against + (IN_JOIN_DOUBT if joins else 0.0))
     if not changed:
         return None
     return Candidate(
@@ -129,6 +130,15 @@ def _tied(site: Site, sources: tuple[Source, ...], catalog: Catalog) -> list[tup
 def _becomes_key(name: str, column: str) -> bool:
     """Return whether what is called like no key would become one."""
     return words(name)[-1:] != words(column)[-1:] and words(column)[-1:] in (("id",), ("code",), ("key",))
+
+
+def key_for_name(site: Site, name: str, column: str) -> float:
+    """Return how much it speaks against a rename that it puts a number where a name or a date is asked for."""
+    if not _becomes_key(name, column) or words(column)[-1:] == ("code",):
+        return 0.0
+    if words(name)[-1:] in (("date",), ("time",), ("year",)):
+        return KEY_FOR_DATE_DOUBT
+    return KEY_FOR_NAME_DOUBT if isinstance(site.column.parent, exp.Select | exp.Group | exp.Ordered) else 0.0
 
 
 def _is_vacuous(site: Site, column: str, catalog: Catalog) -> bool:
@@ -180,7 +190,7 @@ def closest_variant(name: str, sources: tuple[Source, ...], catalog: Catalog) ->
         return None
     best, column = ranked[0]
     rival = next((value for value, other in ranked[1:] if other.lower() != column.lower()), 0.0)
-    return (column, best) if best - rival >= MARGIN_MIN else None
+    return (column, best) if best - rival >= MARGIN_MIN or best >= SAME_NAME_MIN > rival else None
 
 
 def near(name: str, column: str, table: Table | None) -> float:

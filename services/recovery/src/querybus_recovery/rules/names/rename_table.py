@@ -1,6 +1,7 @@
 """A table that the catalog does not know takes the name of the one table that is nearly spelt so.
 
-Case, separators, plural and typing differences; where none is near, the one table that is called by another word for it.
+Case, separators, plural and typing differences; where none is near, what a key of that name refers to, or the one table
+that is called by another word for it.
 An assumption, as every rename is.
 """
 
@@ -14,7 +15,7 @@ from querybus.core.catalog import Catalog
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft, RuleName
 from querybus.sql.edit import identifier, read, write
-from querybus.text.similarity import closest, words
+from querybus.text.similarity import SCORE_MIN, closest, score, words
 from querybus.text.synonyms import link_words
 from querybus_recovery.rules.candidate import Candidate
 
@@ -32,13 +33,21 @@ def rename_table(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Cand
         return ()
     own = {cte.alias_or_name.lower() for cte in tree.find_all(exp.CTE)}
     changed: dict[str, str] = {}
+    kept: set[str] = set()
     doubt = CLEAR_DOUBT
     for table in tree.find_all(exp.Table):
         name = table.name
         if not name or name.lower() in own or catalog.table(name) is not None:
             continue
         names = [table.name for table in catalog.tables]
-        known = closest(name, names)
+        known = closest(name, names) or _in_role(name, tree, catalog)
+        if known is not None and score(name, known) < SCORE_MIN and not table.alias:
+            # The part that it plays stays its name: `managers` of employees.
+            table.set("alias", exp.TableAlias(this=identifier(name)))
+            table.set("this", identifier(known, table.this))
+            changed[name] = known
+            kept.add(name.lower())
+            continue
         if known is None:
             known = _other_word(name, names)
             doubt = max(doubt, OTHER_WORD_DOUBT)
@@ -54,7 +63,7 @@ def rename_table(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Cand
         changed[name] = known
     if not changed:
         return ()
-    renamed = {before.lower(): after for before, after in changed.items()}
+    renamed = {before.lower(): after for before, after in changed.items() if before.lower() not in kept}
     for column in tree.find_all(exp.Column):
         if column.table.lower() in renamed:
             column.set("table", identifier(renamed[column.table.lower()]))
@@ -68,6 +77,19 @@ def rename_table(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Cand
             doubt=doubt,
         ),
     )
+
+
+def _in_role(name: str, tree: exp.Expr, catalog: Catalog) -> str | None:
+    """Return what the one key refers to that is called so, in a table of the statement: `managers`, of `manager_id`."""
+    present = {table.name.lower() for table in tree.find_all(exp.Table)}
+    referred = {
+        key.referred_table
+        for table in catalog.tables
+        if table.name.lower() in present
+        for key in table.foreign_keys
+        if len(key.columns) == 1 and words(key.columns[0]) == (*words(name), "id")
+    }
+    return referred.pop() if len(referred) == 1 else None
 
 
 def _other_word(name: str, known: list[str]) -> str | None:

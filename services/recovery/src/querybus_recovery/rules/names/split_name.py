@@ -65,7 +65,9 @@ def _parts(site: Site, catalog: Catalog) -> tuple[Source, tuple[Column, Column]]
         parts = parts_of_name(table)
         if parts is None or said != ["name"] or used & {part.name.lower() for part in parts}:
             continue
-        if not owners_of(catalog, site.column.name) or not isinstance(site.column.parent, exp.Binary):
+        # Where another table has a column of that name, a text of one word rather stands there.
+        beside = site.column.parent.expression if isinstance(site.column.parent, exp.Binary) else None
+        if not owners_of(catalog, site.column.name) or beside is None or " " in beside.name:
             found.append((source, parts))
     return found[0] if len(found) == 1 else None
 
