@@ -270,6 +270,14 @@ def own_sources(scope: Scope, catalog: Catalog) -> Iterator[Source]:
             yield Source(alias, columns, None)
 
 
+def is_compared(select: exp.Select | None) -> bool:
+    """Return whether a block is a sub-query that something is compared with."""
+    around = select.parent if select is not None else None
+    while isinstance(around, exp.Subquery):
+        around = around.parent
+    return isinstance(around, exp.Predicate)
+
+
 def identifier(name: str, like: exp.Expr | None = None) -> exp.Identifier:
     """Return a name as it has to stand in a statement: quoted where it must be, or where it was."""
     was_quoted = isinstance(like, exp.Identifier) and bool(like.args.get("quoted"))

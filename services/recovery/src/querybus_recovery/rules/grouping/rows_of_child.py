@@ -9,7 +9,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from querybus.core.catalog import Catalog
+from querybus.core.catalog import Catalog, Table
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft, RuleName
 from querybus.sql.edit import (
@@ -23,6 +23,7 @@ from querybus.sql.edit import (
     unresolved,
     write,
 )
+from querybus.text.similarity import words
 from querybus_recovery.rules.candidate import Candidate
 from querybus_recovery.rules.joins.join_owner import asks_for_other_rows
 from querybus_recovery.rules.joins.links import Link, paths
@@ -50,19 +51,19 @@ def rows_of_child(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Can
         condition = _condition(site.column)
         if condition is None or len(_own_columns(condition, site.select)) != 1:
             return ()
-        name = site.column.name
         ways = [
-            (source, path)
+            (source, path, name)
             for source in own_sources(site.scope, catalog)
             if source.table and (not site.qualifier or site.qualifier.lower() == source.alias.lower())
             for path in paths(catalog, source.table, multiplying=True)
             if any(step.multiplies for step in path) and len(path[0].columns) == 1
-            and (table := catalog.table(path[-1].other)) is not None and table.column(name) is not None
+            and (table := catalog.table(path[-1].other)) is not None
+            and (name := _of_table(site.column.name, table)) is not None
         ]  # fmt: skip
         ways.sort(key=lambda item: (len(item[1]), sum(link.doubt for link in item[1])))
         if place >= len(ways):
             break
-        source, path = ways[place]
+        source, path, name = ways[place]
         before = condition.sql(dialect=draft.dialect.value)
         site.column.replace(bare(name) if len(path) == 1 else reference(path[-1].other, name))
         inner = _keys_over(path)
@@ -97,6 +98,18 @@ def _condition(column: exp.Column) -> exp.Expr | None:
             return None
     where = node.find_ancestor(exp.Where, exp.Select)
     return node if isinstance(where, exp.Where) and isinstance(node, exp.Predicate) else None
+
+
+def _of_table(written: str, table: Table) -> str | None:
+    """Return the column of that name, or of that name without the table's: `line_color` for the color of lines."""
+    return next(
+        (
+            column.name
+            for column in table.columns
+            if column.name.lower() == written.lower() or words(written) == (*words(table.name), *words(column.name))
+        ),
+        None,
+    )
 
 
 def _own_columns(condition: exp.Expr, select: exp.Select | None) -> list[exp.Column]:

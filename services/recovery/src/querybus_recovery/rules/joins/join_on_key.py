@@ -111,7 +111,7 @@ def _repair(
         meant = [column for column in columns if column.table.lower() != joined.alias.lower()]
         partners = [node for node in earlier if any(node.alias.lower() == one.table.lower() for one in meant)]
         for place, pool in enumerate((partners, [item for item in earlier if item not in partners])):
-            found = _direct(scope, join, joined, pool, columns, catalog)
+            found = _direct(scope, join, joined, pool, (lacking, columns), catalog)
             if found and (len(found) == 1 or ways.count == 1) and len(found) <= RIVALS_MAX:
                 link, partner = found[min(ways.place, len(found) - 1)]
                 ways.set(len(found), reporting(catalog, link))
@@ -170,19 +170,29 @@ def _earlier(scope: Scope, join: exp.Join, sources: dict[str, Source]) -> list[S
 
 
 def _direct(
-    scope: Scope, join: exp.Join, joined: Source, pool: list[Source], written: list[exp.Column], catalog: Catalog
+    scope: Scope,
+    join: exp.Join,
+    joined: Source,
+    pool: list[Source],
+    written: tuple[list[exp.Column], list[exp.Column]],
+    catalog: Catalog,
 ) -> list[tuple[Link, Source]]:
-    """Return the keys between the joined table and those before it that what was written may mean."""
+    """Return the keys between the joined table and those before it that what was written may mean.
+
+    `written` are the columns that nobody has, and both of the comparison.
+    """
     result = [(link, item) for item in pool for link in between(catalog, joined.table or "", item.table or "")]
     if len(result) > 1:
-        names = {path.name.lower() for path in written}
-        said = [set(words(name)) for name in names]
         by_own = len({link.columns for link, _ in result}) > 1
-        referring = [(link.columns if by_own else link.other_columns, (link, item)) for link, item in result]
-        named = [pair for columns, pair in referring if names & {name.lower() for name in columns}]
-        # `origin_airport` for `origin`: the key's own words, with what it refers to.
-        named = named or [pair for columns, pair in referring if any(set(words(columns[0])) <= one for one in said)]
-        result = named or result
+        referring = [((link.columns if by_own else link.other_columns)[0], (link, item)) for link, item in result]
+        for columns in written:
+            said = [words(column.name) for column in columns]
+            # `origin_airport` and `origin_id` for `origin`, `mate` for `mate_id`: the key's own words, with what is usual.
+            named = [pair for name, pair in referring if words(name) in said or words(name)[:-1] in said]
+            named = named or [pair for name, pair in referring if any(set(words(name)) <= set(one) for one in said)]
+            if named:
+                result = named
+                break
     if len(result) > 1:
         used = {
             column.name.lower()

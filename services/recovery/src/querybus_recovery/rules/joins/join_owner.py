@@ -47,6 +47,7 @@ KEYS_TRIED_MAX: Final = 8
 FARTHER_MAX: Final = 0.4
 SAME_MAX: Final = 0.02
 VARIANT_MIN: Final = 0.8
+_PERIODS: Final = frozenset({"year", "month", "day", "date", "quarter"})
 NO_TEXT_DOUBT: Final = 1.0
 LACKS_VALUE_DOUBT: Final = 0.15
 HOLDS_VALUE_BONUS: Final = 0.35
@@ -154,6 +155,8 @@ def _given(name: str, table: Table, sources: list[Source], catalog: Catalog) -> 
         for column in source.columns
     ):
         return None  # what stands as near in the block itself is rather meant
+    if set(words(name)) <= _PERIODS and len(words(ranked[0][1])) > 2:
+        return None  # the profits of a year are no year
     return ranked[0][1], 0.4 + (1 - ranked[0][0])
 
 

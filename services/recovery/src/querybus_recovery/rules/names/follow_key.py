@@ -22,6 +22,7 @@ from querybus.sql.edit import (
     free_alias,
     glance,
     identifier,
+    is_compared,
     keep_owners,
     own_columns,
     own_sources,
@@ -74,7 +75,7 @@ def _may_be_name(column: exp.Column) -> bool:
 
     What a sub-query gives to compare with is rather the key.
     """
-    if isinstance(column.parent, exp.Select) and isinstance(_around(column.parent), exp.In | exp.Predicate):
+    if isinstance(column.parent, exp.Select) and is_compared(column.parent):
         return False
     if isinstance(column.find_ancestor(exp.Join, exp.Select), exp.Join):
         return False
@@ -90,13 +91,6 @@ def _may_be_name(column: exp.Column) -> bool:
     if isinstance(around, exp.Binary):
         return _is_text(around.right if around.left is column else around.left)
     return True
-
-
-def _around(select: exp.Select) -> exp.Expr | None:
-    around = select.parent
-    while isinstance(around, exp.Subquery):
-        around = around.parent
-    return around
 
 
 def _is_text(node: exp.Expr) -> bool:

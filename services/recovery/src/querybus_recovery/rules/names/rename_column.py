@@ -13,11 +13,23 @@ from sqlglot import exp
 from querybus.core.catalog import Catalog, Table
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft, RuleName
-from querybus.sql.edit import Site, Source, glance, identifier, own_columns, read, unresolved, write
+from querybus.sql.edit import (
+    Site,
+    Source,
+    glance,
+    identifier,
+    is_compared,
+    own_columns,
+    own_sources,
+    read,
+    unresolved,
+    write,
+)
 from querybus.text.similarity import MARGIN_MIN, SCORE_MIN, score, variant_score, words
 from querybus_recovery.rules.candidate import Candidate
 from querybus_recovery.rules.joins.links import is_unique, owners_of
 from querybus_recovery.rules.names.requalify import stands_twice
+from querybus_recovery.rules.names.split_name import parts_of
 
 _CODES: Final = (FailureCode.COLUMN_NOT_FOUND, FailureCode.MISSING_ALIAS)
 NAME_EXISTS_DOUBT: Final = 0.8
@@ -67,8 +79,11 @@ def _renamed(draft: Draft, failure: Failure, catalog: Catalog, *, in_joins: bool
         if site.qualifier and source is None:
             continue
         name = site.column.name
-        sources = (source,) if source else site.sources
-        known = closest_variant(name, sources, catalog)
+        own = (source,) if source else tuple(own_sources(site.scope, catalog))
+        known = closest_variant(name, own, catalog)
+        # An outer block's column is meant only where the block itself has none that is near.
+        sources = own if known is not None else (source,) if source else site.sources
+        known = known or closest_variant(name, sources, catalog)
         if known is None:
             tied = _tied(site, sources, catalog)
             if len(tied) == 1 or (tied and chosen.get(name.lower()) in [item for item, _ in tied]):
@@ -96,6 +111,8 @@ def _renamed(draft: Draft, failure: Failure, catalog: Catalog, *, in_joins: bool
         is_vacuous = stands_twice(site, column) or (close < SAME_NAME_MIN and _is_vacuous(site, column, catalog))
         vacuous = VACUOUS_DOUBT if is_vacuous else 0.0
         against = weak + elsewhere + vacuous + key_for_name(site, name, column)
+        # A bare name where a person of the block has two.
+        against += KEY_FOR_NAME_DOUBT if source is None and parts_of(site, catalog) is not None else 0.0
         doubt = max(doubt, 1.25 - close + against + (IN_JOIN_DOUBT if joins else 0.0))
     if not changed:
         return None
@@ -138,7 +155,8 @@ def key_for_name(site: Site, name: str, column: str) -> float:
         return 0.0
     if words(name)[-1:] in (("date",), ("time",), ("year",)):
         return KEY_FOR_DATE_DOUBT
-    return KEY_FOR_NAME_DOUBT if isinstance(site.column.parent, exp.Select | exp.Group | exp.Ordered) else 0.0
+    is_shown = isinstance(site.column.parent, exp.Select | exp.Group | exp.Ordered) and not is_compared(site.select)
+    return KEY_FOR_NAME_DOUBT if is_shown else 0.0
 
 
 def _is_vacuous(site: Site, column: str, catalog: Catalog) -> bool:

@@ -11,11 +11,11 @@ from typing import Final
 
 from sqlglot import exp
 
-from querybus.core.catalog import Catalog
+from querybus.core.catalog import Catalog, ForeignKey
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft, RuleName
 from querybus.sql.edit import identifier, read, write
-from querybus.text.similarity import SCORE_MIN, closest, score, words
+from querybus.text.similarity import closest, words
 from querybus.text.synonyms import link_words
 from querybus_recovery.rules.candidate import Candidate
 
@@ -33,20 +33,16 @@ def rename_table(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Cand
         return ()
     own = {cte.alias_or_name.lower() for cte in tree.find_all(exp.CTE)}
     changed: dict[str, str] = {}
-    kept: set[str] = set()
     doubt = CLEAR_DOUBT
     for table in tree.find_all(exp.Table):
         name = table.name
         if not name or name.lower() in own or catalog.table(name) is not None:
             continue
         names = [table.name for table in catalog.tables]
-        known = closest(name, names) or _in_role(name, tree, catalog)
-        if known is not None and score(name, known) < SCORE_MIN and not table.alias:
-            # The part that it plays stays its name: `managers` of employees.
-            table.set("alias", exp.TableAlias(this=identifier(name)))
-            table.set("this", identifier(known, table.this))
-            changed[name] = known
-            kept.add(name.lower())
+        role = _in_role(name, tree, catalog)
+        known = closest(name, names)
+        if known is None and role is not None:
+            changed[name] = _take_part(tree, table, role)
             continue
         if known is None:
             known = _other_word(name, names)
@@ -63,7 +59,8 @@ def rename_table(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Cand
         changed[name] = known
     if not changed:
         return ()
-    renamed = {before.lower(): after for before, after in changed.items() if before.lower() not in kept}
+    there = {table.alias_or_name.lower() for table in tree.find_all(exp.Table)}
+    renamed = {before.lower(): after for before, after in changed.items() if before.lower() not in there}
     for column in tree.find_all(exp.Column):
         if column.table.lower() in renamed:
             column.set("table", identifier(renamed[column.table.lower()]))
@@ -79,17 +76,28 @@ def rename_table(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Cand
     )
 
 
-def _in_role(name: str, tree: exp.Expr, catalog: Catalog) -> str | None:
-    """Return what the one key refers to that is called so, in a table of the statement: `managers`, of `manager_id`."""
+def _in_role(name: str, tree: exp.Expr, catalog: Catalog) -> ForeignKey | None:
+    """Return the one key that is called so in a table of the statement: `managers`, by `manager_id`."""
     present = {table.name.lower() for table in tree.find_all(exp.Table)}
-    referred = {
-        key.referred_table
+    keys = {
+        key
         for table in catalog.tables
         if table.name.lower() in present
         for key in table.foreign_keys
         if len(key.columns) == 1 and words(key.columns[0]) == (*words(name), "id")
     }
-    return referred.pop() if len(referred) == 1 else None
+    return keys.pop() if len(keys) == 1 else None
+
+
+def _take_part(tree: exp.Expr, table: exp.Table, role: ForeignKey) -> str:
+    """Put what the key refers to in a table's place under the name of its part, and its own key for that of the part."""
+    alias = table.alias or table.name
+    table.set("this", identifier(role.referred_table, table.this))
+    table.set("alias", exp.TableAlias(this=identifier(alias)))
+    for column in tree.find_all(exp.Column):
+        if column.table.lower() == alias.lower() and column.name.lower() == role.columns[0].lower():
+            column.set("this", identifier(role.referred_columns[0]))
+    return role.referred_table
 
 
 def _other_word(name: str, known: list[str]) -> str | None:

@@ -19,7 +19,7 @@ from querybus_recovery.rules.candidate import Candidate
 from querybus_recovery.rules.joins.links import owners_of
 from querybus_recovery.rules.names.label import parts_of_name
 
-SPLIT_DOUBT: Final = 0.3
+SPLIT_DOUBT: Final = 0.2
 _ALSO: Final = frozenset({"full", "complete", "whole"})
 
 
@@ -35,7 +35,7 @@ def split_name(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candid
         return ()
     changed: dict[str, str] = {}
     for site in unresolved(tree, catalog, failure.facts.name):
-        found = _parts(site, catalog)
+        found = parts_of(site, catalog)
         before = site.column.sql(dialect=draft.dialect.value)
         if found is not None and _split(site, *found):
             changed[before] = ", ".join(column.name for column in found[1])
@@ -53,7 +53,7 @@ def split_name(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candid
     )
 
 
-def _parts(site: Site, catalog: Catalog) -> tuple[Source, tuple[Column, Column]] | None:
+def parts_of(site: Site, catalog: Catalog) -> tuple[Source, tuple[Column, Column]] | None:
     """Return the one source whose rows go by that name and have it in two columns."""
     found: list[tuple[Source, tuple[Column, Column]]] = []
     for source in own_sources(site.scope, catalog):
