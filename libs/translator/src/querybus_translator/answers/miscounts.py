@@ -6,14 +6,18 @@ from typing import Final
 
 from querybus.core.catalog import ColumnKind
 from querybus_translator.answers.whole import Rule, Whole
-from querybus_translator.language.lexicon import POSSESSIVES, Op
+from querybus_translator.language.lexicon import POSSESSIVES, Op, lexicon
+from querybus_translator.language.stems import base_form
 from querybus_translator.readers.figures.amounts import MONEY_ROWS, MONEY_ROWS_ZH, SUMS_OF_MONEY
 from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.schema.phrases import NodeKind
+from querybus_translator.schema.values import flag_values
 from querybus_translator.writing.form import (
     Aggregate,
+    ColumnRef,
     Comparison,
     Operator,
+    columns_of,
     tables_of,
 )
 
@@ -199,6 +203,29 @@ def one_for_each(whole: Whole) -> bool:
     )
 
 
+def leaves_deed_out(whole: Whole) -> bool:
+    """ "Which agent sold most properties", where a flag of the properties says which are sold: the others count as well."""
+    index, used = whole.sketch.index, columns_of(whole.form)
+    verbs = {node.text.lower() for node in whole.sketch.nodes if node.kind is NodeKind.STOP} & lexicon().verbs
+    done = {base_form(verb) for verb in verbs} | verbs
+    counted = {item.table for item in whole.form.targets if item.aggregate is Aggregate.COUNT}
+    counted |= {item.by.table for item in whole.form.order if item.by.aggregate is Aggregate.COUNT}
+    return any(
+        ColumnRef(table, number) not in used
+        and flag_values(column) is not None
+        and any(
+            name[0] in _FLAG_LEADS and len(name) == 2 and name[1] in done
+            for name in index.entry_of_column(table, number).names
+        )
+        for table in counted
+        if table is not None
+        for number, column in enumerate(index.table(table).columns)
+    )
+
+
+_FLAG_LEADS: Final = frozenset({"is", "was", "has"})
+
+
 MISCOUNTS: Final[tuple[Rule, ...]] = (
     counts_by_amount,
     counts_itself,
@@ -209,6 +236,7 @@ MISCOUNTS: Final[tuple[Rule, ...]] = (
     counts_the_one,
     counts_the_unread,
     groups_unasked,
+    leaves_deed_out,
     one_for_each,
     sums_each_once,
 )

@@ -24,6 +24,7 @@ from querybus_translator.readers.figures.amounts import (
     one_amount,
     price_of_rows,
     rating_of_rows,
+    rows_behind,
     said_amount,
     sum_of_each,
     swallowed_totals,
@@ -42,7 +43,7 @@ from querybus_translator.readers.figures.units import is_place_of
 from querybus_translator.readers.superlatives import LASTING, is_lasting, is_of_row
 from querybus_translator.schema.labels import holds_years, key_columns, labels
 from querybus_translator.schema.phrases import NodeKind
-from querybus_translator.writing.form import Aggregate, ColumnRef, Form, Measure, columns_of
+from querybus_translator.writing.form import Aggregate, ColumnRef, Form, Measure, columns_of, condition_tables
 from querybus_translator.writing.listed import list_beside, list_values
 from querybus_translator.writing.sketch import TEMPORAL, Sketch
 
@@ -223,6 +224,8 @@ def _asked_by_meaning(sketch: Sketch, place: int) -> None:
     # "Students without a cat, and how old are they": the students.
     head = next((table for table in named if table is not None), None) if whose & _PRONOUNS else None
     tables = () if head is None else (head,)
+    if not sketch.mentioned_tables():  # "how old is Nina Holt"
+        tables = tuple(table for placed in sketch.conditions for table in condition_tables(placed.condition))
     result = sketch.concept_column(phrase.concepts, place, tables) if phrase is not None else None
     last = sketch.rankings[0].by if len(sketch.rankings) == 1 else None
     if sketch.nodes[place].text.lower().startswith("when") and last is not None and last.column is not None:
@@ -448,8 +451,7 @@ def _next_in_list(sketch: Sketch, place: int, *, figures: bool) -> int | None:
 
 
 def _figure_elsewhere(sketch: Sketch, place: int, places: list[int], aggregates: list[Aggregate]) -> None:
-    following = sketch.after(places[-1])
-    amount = None
+    following, amount = rows_behind(sketch, places[-1]), None
     if following is not None and sketch.table(following) is not None:
         said = amount_of_verb(sketch, following)
         rating = rating_of_rows(sketch, following) if Aggregate.SUM not in aggregates else None

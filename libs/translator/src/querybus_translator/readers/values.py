@@ -273,6 +273,11 @@ def _read_person(sketch: Sketch, place: int) -> None:
         distances = {column: distance for column, distance in distances.items() if column.table != own}
     least = min(distances.values(), default=float("inf"))
     found = [column for column, distance in distances.items() if distance == least]
+    if len(found) > 1 and not near:
+        # "How old is Nina Holt", where of those who have names one kind has an age.
+        asked = [at for at in sketch.free_places(Op.ADJECTIVE_ASK) if sketch.nodes[at].phrase is not None]
+        meant = sketch.only_concept_column(sketch.nodes[asked[0]].phrase.concepts, asked[0]) if asked else None
+        found = [column for column in found if meant is not None and column.table == meant[0].table]
     if len(found) != 1 or least == float("inf"):
         return
     text = sketch.nodes[place].text

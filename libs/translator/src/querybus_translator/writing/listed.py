@@ -181,7 +181,7 @@ def _head_beside(sketch: Sketch) -> None:
     if any(node.kind is not NodeKind.STOP and node.op not in _OPENING for node in sketch.nodes[:head]):
         return
     first = min(place for place, _ in sketch.targets)
-    joint = next((place for place in range(first - 1, head + 1, -1) if sketch.op(place) is Op.AND), None)
+    joint = next((place for place in range(first - 1, head, -1) if sketch.op(place) is Op.AND), None)
     named = labels(sketch.index, table)
     if joint is None or any(measure.column in named for _, measure in sketch.targets):
         return
@@ -190,11 +190,27 @@ def _head_beside(sketch: Sketch) -> None:
     owned = next(measure for place, measure in sketch.targets if place == first)
     others = (sketch.table(place) for place in range(head + 1, joint))
     is_theirs = is_theirs and (owned.home == table or all(other is None for other in others))
-    asks_again = sketch.op(0) is Op.SHOW and bool(sketch.rankings) and sketch.op(sketch.after(joint)) in _ASKING
+    # What stands right behind them is read with the tables below.
+    is_theirs = (is_theirs and joint > head + 1) or _is_of_theirs(sketch, joint, table, owned)
+    asks_again = (
+        joint > head + 1
+        and sketch.op(0) is Op.SHOW
+        and bool(sketch.rankings)
+        and sketch.op(sketch.after(joint)) in _ASKING
+    )
     if is_theirs or asks_again:
         sketch.targets = [(head, Measure(column)) for column in named] + sketch.targets
 
 
+def _is_of_theirs(sketch: Sketch, joint: int, table: int, owned: Measure) -> bool:
+    """ "Agents with the name of their agency", of which each has one."""
+    refers = any(edge.source == table and edge.target == owned.home for edge in sketch.index.graph.edges_of(table))
+    behind = {node.text.lower() for node in sketch.nodes[joint + 1 : joint + 1 + _OF_THEIRS_MAX]}
+    is_with = sketch.nodes[joint].text.lower() == "with" and "of" in behind
+    return refers and owned.aggregate is None and (is_with or not behind.isdisjoint(POSSESSIVES))
+
+
+_OF_THEIRS_MAX: Final = 4
 _OPENING: Final = frozenset({Op.SHOW, Op.EACH})
 _ASKING: Final = frozenset({Op.SHOW, Op.COUNT})
 

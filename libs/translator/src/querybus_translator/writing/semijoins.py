@@ -228,8 +228,15 @@ def _way(form: Form, index: CatalogIndex, home: int, table: int) -> tuple[Edge, 
     """Return the keys from the rows that are asked for to others, by way of those that they belong to."""
     beside = dict(form.near).get(table)
     if beside is None or beside == home:
-        return index.graph.path((home,), table)
-    first, rest = index.graph.path((home,), beside), index.graph.path((beside,), table)
+        way = index.graph.path((home,), table)
+        # "Buyers who viewed a condo": of ways as short the one over rows that are spoken of.
+        spoken = (_by_way_of(index, home, other, table) for other in form.tables if other not in (home, table))
+        return next((other for other in spoken if other and way and len(other) == len(way)), way)
+    return _by_way_of(index, home, beside, table)
+
+
+def _by_way_of(index: CatalogIndex, home: int, other: int, table: int) -> tuple[Edge, ...] | None:
+    first, rest = index.graph.path((home,), other), index.graph.path((other,), table)
     return None if first is None or rest is None else (*first, *rest)
 
 

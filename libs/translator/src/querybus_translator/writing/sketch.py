@@ -137,15 +137,7 @@ class Sketch:
         result = self.concept_column(node.phrase.concepts, place, ())
         if result is None and not self.mentioned_tables():
             # "Who earns more than ...": nothing is named but the figure, which one table alone may have.
-            tables = (
-                range(len(self.index.catalog.tables)) if len(self.index.catalog.tables) <= TABLES_SEARCHED_MAX else ()
-            )
-            results = [
-                one
-                for table in tables
-                if (one := self._concept_in(node.phrase.concepts, table, base_form(node.text.lower()))) is not None
-            ]
-            result = results[0] if len(results) == 1 else None
+            result = self.only_concept_column(node.phrase.concepts, place)
         return None if result is None or not self.is_numeric(result[0]) else result[0]
 
     def flag_values(self, column: ColumnRef) -> tuple[str | int, str | int] | None:
@@ -301,6 +293,18 @@ class Sketch:
         # "Students of the Physics department who are older than 25" have an age; the department was only founded some day.
         direct = (result for result in results if not result[1]) if not tables else iter(())
         return next(direct, results[0] if results else None)
+
+    def only_concept_column(self, concepts: Sequence[Concept], place: int) -> tuple[ColumnRef, bool] | None:
+        """Return what `concept_column` does where nothing else is named: that of the one table which has one."""
+        tables = len(self.index.catalog.tables)
+        said = base_form(self.nodes[place].text.lower())
+        found = (
+            self._concept_in(concepts, table, said) for table in range(tables if tables <= TABLES_SEARCHED_MAX else 0)
+        )
+        every = [result for result in found if result is not None]
+        # A person has an age; a house was only built some year.
+        results = [result for result in every if not result[1]] or every
+        return results[0] if len(results) == 1 else None
 
     def same_rows(self, table: int) -> list[int]:
         """Return the tables that the key of a table refers to."""

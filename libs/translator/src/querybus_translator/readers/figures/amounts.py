@@ -291,6 +291,17 @@ def swallowed_totals(sketch: Sketch) -> None:
             sketch.targets[number] = (place, Measure(measure.column, Aggregate.SUM))
 
 
+def rows_behind(sketch: Sketch, place: int) -> int | None:
+    """Return the next node, beyond a value of its rows: "the highest accepted offer"."""
+    following = sketch.after(place)
+    kind = sketch.value(following)
+    return (
+        sketch.after(following)
+        if kind is not None and sketch.table(sketch.after(following)) == kind.table
+        else following
+    )
+
+
 def is_of_money(sketch: Sketch, figure: int) -> bool:
     """Whether a currency stands behind a figure."""
     behind = sketch.nodes[figure + 1].text.lower() if figure + 1 < len(sketch.nodes) else ""

@@ -18,6 +18,9 @@ from querybus_translator.writing.sketch import Placed, Sketch
 _COPULAS = frozenset({"is", "are", "was", "were", "been"})
 
 
+_NAMED_MIN: Final = 0.85
+
+
 def read_shares(sketch: Sketch) -> None:
     """Read every word for a share into a target; what it is a share of is found when the form is made."""
     for place in sketch.free_places(Op.SHARE):
@@ -44,8 +47,8 @@ def _share(sketch: Sketch, place: int) -> None:
         table, other = column.table, beside
         if sketch.is_flag(column):
             flagged(sketch, beside, column)
-        else:
-            # 会员等级占比: which share of the rows each of its values has.
+        elif said is None or said.score >= _NAMED_MIN or sketch.value(sketch.after(beside)) is None:
+            # 会员等级占比: which share of the rows each of its values has; "the share of tickets sold online" has one.
             sketch.groups.append((beside, column))
     value = sketch.value(beside)
     if table is None and value is not None:

@@ -107,7 +107,8 @@ def _counted(sketch: Sketch, column: ColumnRef, number: float) -> float | None:
 def _unit_of(sketch: Sketch, column: ColumnRef) -> Unit | None:
     named = sketch.index.column(column.table, column.column)
     said = named.unit.get("en") or named.unit.get("zh")
-    return unit_of_measure(said or (name_words(named.name) or ("",))[-1])
+    # `area_m2` ends with a word and a figure.
+    return unit_of_measure(said or (name_words(named.name) or ("",))[-1]) or unit_of_measure(named.name.split("_")[-1])
 
 
 def is_place_of(sketch: Sketch, place: int | None, column: ColumnRef) -> bool:
