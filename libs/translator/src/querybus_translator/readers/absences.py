@@ -253,6 +253,8 @@ def _named_after(sketch: Sketch, place: int, end: int, anchor: int) -> int | Non
         figure = sketch.column(other)
         if figure is not None and figure.table != anchor and is_additive(sketch.index, figure.table, figure.column):
             return other if is_many(sketch, anchor, figure.table) else None
+        if figure is not None and figure.table != anchor and _names_rows(sketch, other, figure.table):
+            return other if is_many(sketch, anchor, figure.table) else None
         if node.op in {Op.AND, Op.BUT, Op.OR, Op.SHOW} or sketch.pick(other) is not None:
             if sketch.pick(other) is not None and sketch.value(other) is None and sketch.taken[other]:
                 return None
@@ -264,6 +266,12 @@ def _named_after(sketch: Sketch, place: int, end: int, anchor: int) -> int | Non
                 return None
         other += 1
     return None
+
+
+def _names_rows(sketch: Sketch, place: int, table: int) -> bool:
+    """ "Animals without a sponsor", where sponsorships have one."""
+    said = base_form(sketch.nodes[place].text.lower())
+    return any(word.startswith(said) for word in name_words(sketch.index.table(table).name))
 
 
 def absent_from(sketch: Sketch, place: int, anchor: int, table: int, inside: list[Placed]) -> bool:

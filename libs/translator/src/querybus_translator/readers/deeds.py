@@ -146,6 +146,9 @@ def is_deed(sketch: Sketch, place: int, column: ColumnRef) -> bool:
     if place and sketch.nodes[place - 1].text.lower() in _RELATIVES and sketch.can_be_empty(column):
         # "Volunteers who left".
         return not said & _ASKS_WHEN
+    if place + 2 < len(sketch.nodes) and sketch.op(place + 1) is Op.BY and sketch.table(place + 2) is not None:
+        # "The tools repaired by smith Lee".
+        return not said & _ASKS_WHEN
     before = sketch.nodes[place - 1].text.lower() if place else ""
     if before in _DETERMINERS:
         return False

@@ -45,7 +45,7 @@ def read_groups(sketch: Sketch) -> None:
         named = sketch.after(place, over=(Op.DISTINCT,))
         if sketch.pick(named) is None or sketch.value(named) is not None or not sketch.is_free(named):
             continue
-        if is_agent(sketch, place, named) or _are_all(sketch, place, named):
+        if is_agent(sketch, place, named) or _are_all(sketch, place, named) or _is_one(sketch, named):
             continue
         grouped = sketch.after(named)
         if has_figure and (
@@ -266,6 +266,17 @@ def _spoken_before(sketch: Sketch, place: int) -> int | None:
     ):
         other = sketch.before(other)
     return other
+
+
+def _is_one(sketch: Sketch, named: int | None) -> bool:
+    """ "By buyer Leo Park": the one of that name, and no group for each."""
+    table, behind = sketch.table(named), None if named is None else named + 1
+    if sketch.chinese or table is None or behind is None or behind >= len(sketch.nodes):
+        return False
+    value = sketch.value(behind)
+    names = {column.column for column in labels(sketch.index, table)}
+    is_named = value is not None and value.table == table and value.column in names
+    return sketch.nodes[behind].kind is NodeKind.TEXT or is_named
 
 
 def _done_by_some(sketch: Sketch) -> None:

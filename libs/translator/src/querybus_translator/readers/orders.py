@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from querybus.core.catalog import ColumnKind
+from querybus_translator.language.clauses import adjective_concepts
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.readers.figures.amounts import has_few_values
 from querybus_translator.schema.labels import labels
@@ -86,6 +87,10 @@ def _read_order(sketch: Sketch, places: list[int]) -> None:
     if any(_sorts_times(sketch.nodes[place].text) for place in places):
         # "The earliest first" sorts by a time; where the rows have none, by nothing that is known.
         times = [column for table in sketch.mentioned_tables()[:1] for column in sketch.time_columns(table)]
+        aged = [place for place in places if "young" in sketch.nodes[place].text.lower()]
+        age = sketch.concept_column(adjective_concepts("oldest"), aged[0], ()) if aged else None
+        if age is not None and not age[1]:
+            times = [age[0]]  # "from oldest to youngest", where their ages are known
         sketch.orderings = [Ordering(Measure(column), descending) for column in times[:1]]
         sketch.doubts += 0.05 * (len(times) - 1) if times else 1.0
         return

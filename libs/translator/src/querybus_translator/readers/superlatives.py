@@ -209,12 +209,14 @@ def lasts(sketch: Sketch, place: int) -> bool:
 
 
 def is_compared(sketch: Sketch, place: int) -> bool:
-    """ "Whose highest price is above 50": the figure of each, which ranks nothing."""
+    """ "Whose highest price is above 50", "a budget above the highest price": a figure to compare, which ranks nothing."""
     op = sketch.op(sketch.after(sketch.after(place), over=(Op.EQUAL,)))
     is_figure = sketch.op(place) in _OF_FIGURES and sketch.is_numeric(sketch.column(sketch.after(place)))
-    return is_figure and op in OPERATORS and not sketch.asked[place]
+    is_measure = sketch.op(sketch.before(place)) in _THAN
+    return is_figure and (is_measure or (op in OPERATORS and not sketch.asked[place]))
 
 
+_THAN: Final = frozenset({Op.GREATER, Op.LESS, Op.AT_LEAST, Op.AT_MOST})
 _OF_FIGURES = frozenset({Op.MAXIMUM, Op.MINIMUM, Op.HIGHEST, Op.LOWEST})
 
 

@@ -275,8 +275,8 @@ def _read_person(sketch: Sketch, place: int) -> None:
     found = [column for column, distance in distances.items() if distance == least]
     if len(found) > 1 and not near:
         # "How old is Nina Holt", where of those who have names one kind has an age.
-        asked = [at for at in sketch.free_places(Op.ADJECTIVE_ASK) if sketch.nodes[at].phrase is not None]
-        meant = sketch.only_concept_column(sketch.nodes[asked[0]].phrase.concepts, asked[0]) if asked else None
+        asked = [(at, phrase) for at in sketch.free_places(Op.ADJECTIVE_ASK) if (phrase := sketch.nodes[at].phrase)]
+        meant = sketch.only_concept_column(asked[0][1].concepts, asked[0][0]) if asked else None
         found = [column for column in found if meant is not None and column.table == meant[0].table]
     if len(found) != 1 or least == float("inf"):
         return

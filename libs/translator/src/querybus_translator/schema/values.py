@@ -195,7 +195,18 @@ def of_their_columns(nodes: Sequence[Node]) -> list[Node]:
         if text.quoted and text.candidates and is_column:
             own = tuple(link for link in text.candidates if (link.table, link.column) in columns)
             result[place] = text if own else replace(text, candidates=())
+        # "Each financing type", where buyers have a `financing`: what else has a type is not spoken of.
+        tables = {link.table for link in text.candidates}
+        named = before.candidates[0] if is_column else None
+        is_kind = (
+            text.kind in (NodeKind.LINK, NodeKind.WORD) and base_form(text.text.lower()) in _KINDS and not text.is_value
+        )
+        if is_kind and named is not None and named.score >= EXACT_SCORE and named.table not in tables:
+            result[place] = Node(NodeKind.STOP, text.text)
     return result
+
+
+_KINDS: Final = frozenset({"type", "kind", "category"})
 
 
 def with_names(nodes: Sequence[Node], index: CatalogIndex) -> Iterator[Node]:

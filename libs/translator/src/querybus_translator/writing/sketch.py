@@ -302,7 +302,7 @@ class Sketch:
             self._concept_in(concepts, table, said) for table in range(tables if tables <= TABLES_SEARCHED_MAX else 0)
         )
         every = [result for result in found if result is not None]
-        # A person has an age; a house was only built some year.
+        # A person has an age; a ship was only built some year.
         results = [result for result in every if not result[1]] or every
         return results[0] if len(results) == 1 else None
 

@@ -158,7 +158,8 @@ def repairs(
     def propose(sql: str, why: Failure, steps: tuple[Candidate, ...], doubt: float) -> None:
         here = draft.model_copy(update={"sql": sql})
         for rule in RULES:
-            for candidate in distinguished(rule(here, why, catalog), said):
+            found = rule(here, why, catalog)
+            for candidate in distinguished(found, said) if found else ():
                 if candidate.sql not in seen:
                     seen.add(candidate.sql)
                     entry = (doubt + candidate.doubt, len(seen), candidate.sql, (*steps, candidate))

@@ -180,14 +180,17 @@ def _figure_opened(
     column = column or again
     if column is None or again not in (None, column) or not sketch.is_numeric(column) or rows is None:
         return None
-    if sketch.table(rows) != column.table or not any(node.text.lower() in _OF for node in sketch.nodes[behind:rows]):
+    first, kind, said = rows, sketch.value(rows), {node.text.lower() for node in sketch.nodes[behind:rows]}
+    if kind is not None and kind.table == column.table and sketch.after(rows) is not None:
+        rows = sketch.after(rows) or rows  # "of English songs"
+    if sketch.table(rows) != column.table or said.isdisjoint(_OF):
         return None
     end = _clause_end(sketch, rows)
-    if not any(sketch.value(other) is not None or sketch.number(other) is not None for other in range(rows, end)):
+    if not any(sketch.value(other) is not None or sketch.number(other) is not None for other in range(first, end)):
         return None
     sketch.take(place, left, behind, named, rows)
     operator = OPERATORS[sketch.op(place) or Op.GREATER]
-    return ComparedRows(place, column, operator, _FIGURES[sketch.op(behind) or Op.AVERAGE], rows, end)
+    return ComparedRows(place, column, operator, _FIGURES[sketch.op(behind) or Op.AVERAGE], first, end)
 
 
 def _compared(sketch: Sketch, place: int) -> tuple[ColumnRef | None, int | None, bool]:

@@ -6,11 +6,12 @@ from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op
 from querybus_translator.language.stems import base_form
 from querybus_translator.language.units import unit_of_measure
-from querybus_translator.readers.figures.amounts import amount_of_rows, is_head
+from querybus_translator.readers.figures.amounts import adds_up, amount_of_rows, is_head
 from querybus_translator.readers.figures.shares import (
     flagged,
     wants_total,
 )
+from querybus_translator.readers.figures.units import column_of_unit
 from querybus_translator.readers.kinds import rows_of_kind
 from querybus_translator.schema.additive import is_number_of, is_scale
 from querybus_translator.writing.form import Aggregate, ColumnRef, Comparison, Measure, Operator
@@ -18,10 +19,21 @@ from querybus_translator.writing.sketch import TEMPORAL, Sketch
 from querybus_translator.writing.write import columns_named
 
 
+def _in_unit(sketch: Sketch, place: int) -> bool:
+    """ "How many kilograms of fish were sold": of a column that is measured so, and no rows."""
+    measured = column_of_unit(sketch, place)
+    if measured is None or not adds_up(sketch, Measure(measured)):
+        return False
+    sketch.take(place, place + 1, *sketch.free_places(Op.IN_ALL))
+    of_what = sketch.column(sketch.after(place + 1))
+    if of_what is not None and of_what.table == measured.table:
+        sketch.take(sketch.after(place + 1))
+    sketch.targets.append((place, Measure(measured, Aggregate.SUM)))
+    return True
+
+
 def read_count(sketch: Sketch, place: int) -> None:
-    if not sketch.chinese and (
-        _is_part_of_figure(sketch, place) or _is_repeated(sketch, place) or _are_their_numbers(sketch, place)
-    ):
+    if not sketch.chinese and any(reads(sketch, place) for reads in _NO_ROWS):
         return
     if _is_compared(sketch, place):
         sketch.take(place)
@@ -313,3 +325,7 @@ _QUANTITIES = frozenset({"quantity", "qty", "unit", "piece"})
 _SELLING = frozenset({"sell", "sold", "buy", "bought", "order", "ordered", "serve", "served", "ship", "shipped"})
 _NOUN_MIN = 0.95
 _COMPARED = frozenset({Op.GREATER, Op.AT_LEAST, Op.LESS, Op.AT_MOST, Op.BETWEEN})
+
+
+# What speaks of no rows that could be counted.
+_NO_ROWS = (_is_part_of_figure, _is_repeated, _are_their_numbers, _in_unit)

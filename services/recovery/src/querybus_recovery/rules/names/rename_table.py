@@ -79,14 +79,14 @@ def rename_table(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Cand
 def _in_role(name: str, tree: exp.Expr, catalog: Catalog) -> ForeignKey | None:
     """Return the one key that is called so in a table of the statement: `managers`, by `manager_id`."""
     present = {table.name.lower() for table in tree.find_all(exp.Table)}
-    keys = {
+    keys = [
         key
         for table in catalog.tables
         if table.name.lower() in present
         for key in table.foreign_keys
         if len(key.columns) == 1 and words(key.columns[0]) == (*words(name), "id")
-    }
-    return keys.pop() if len(keys) == 1 else None
+    ]
+    return keys[0] if len(keys) == 1 else None
 
 
 def _take_part(tree: exp.Expr, table: exp.Table, role: ForeignKey) -> str:
