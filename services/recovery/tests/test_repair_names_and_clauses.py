@@ -191,12 +191,18 @@ def test_a_clause_gets_the_word_that_it_lacks_and_nothing_is_assumed(place: Plac
     assert place.rows(found.sql) == place.rows(meant)
 
 
+def test_a_second_where_behind_an_or_becomes_no_and(place: Place) -> None:
+    found = place.repaired("SELECT city FROM ports WHERE city = 'Oslo' OR city = 'Cadiz' WHERE nation_id = 1")
+    assert all(step.rule is not RuleName.CLAUSE_WORD for repair in found for step in repair.steps)
+
+
 SUB_QUERIES = [
     ("SELECT last_name FROM captains WHERE captain_id IN (SELECT captain_id, COUNT(*) FROM voyages GROUP BY captain_id HAVING COUNT(*) > 1)", "SELECT 'Berg'"),
     ("SELECT voyage_id FROM voyages WHERE cargo_tons = (SELECT origin, MAX(cargo_tons) FROM voyages)", "SELECT 4"),
     ("SELECT voyage_id FROM voyages WHERE voyage_id IN (SELECT voyage_id, SUM(crates) AS n FROM loads GROUP BY voyage_id ORDER BY n DESC LIMIT 1)", "SELECT 4"),
     ("SELECT last_name FROM captains HAVING wage > AVG(wage)", "SELECT 'Vik'"),
     ("SELECT voyage_id, RANK() OVER (ORDER BY cargo_tons DESC) AS place FROM voyages WHERE place <= 1", "SELECT 4, 1"),
+    ("SELECT voyage_id, RANK() OVER (ORDER BY cargo_tons DESC) AS place FROM voyages WHERE place <= 3 ORDER BY place LIMIT 1 OFFSET 1", "SELECT 1, 2"),
 ]  # fmt: skip
 
 

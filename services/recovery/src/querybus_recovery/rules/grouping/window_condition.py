@@ -24,6 +24,7 @@ _CODES: Final = (
     FailureCode.SYNTAX_ERROR,
 )
 _DERIVED: Final = "numbered"
+_OUTSIDE: Final = ("order", "limit", "offset")
 
 
 def window_condition(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candidate, ...]:
@@ -49,16 +50,15 @@ def window_condition(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[
             tree.set(clause.key, type(clause)(this=exp.and_(*kept, copy=False)) if kept else None)
     if not moved:
         return ()
-    order, limit = tree.args.get("order"), tree.args.get("limit")
     inner = tree.copy()
-    inner.set("order", None)
-    inner.set("limit", None)
+    for key in _OUTSIDE:
+        inner.set(key, None)
     outer = exp.Select(expressions=[bare(name) for name in names])
     outer = outer.from_(exp.Subquery(this=inner, alias=exp.TableAlias(this=identifier(_DERIVED))))
     outer.set("where", exp.Where(this=exp.and_(*[part.copy() for part in moved], copy=False)))
-    for key, clause in (("order", order), ("limit", limit)):
-        if clause is not None:
-            outer.set(key, clause.copy())
+    for key in _OUTSIDE:
+        clause = tree.args.get(key)
+        outer.set(key, clause.copy() if clause is not None else None)
     before = ", ".join(part.sql(dialect=draft.dialect.value) for part in moved)
     return (
         Candidate(RuleName.WINDOW_CONDITION, write(outer, draft.dialect), keeps_meaning=True, before=before, doubt=0.1),

@@ -69,8 +69,10 @@ def _changes(tokens: list[Any]) -> Iterator[_Change]:
             word == "TO" and number > 2 and tokens[number - 2].text.upper() == "BETWEEN"
         ):
             yield token.start, token.end + 1, "AND"
-        elif word in _DANGLING and following in _ENDING and not (word == "AND" and open_clauses[-1] == "BETWEEN"):
+        elif word in _DANGLING and following in _ENDING:
             yield token.start, token.end + 1, ""
+        elif word == "OR" and open_clauses[-1] == "WHERE":
+            open_clauses[-1] = ""  # an AND behind it would bind closer than the second WHERE does
         elif open_clauses[-1] == "SELECT" and _is_second_name(tokens, number):
             yield tokens[number - 1].end + 1, tokens[number - 1].end + 1, ","
         if word in _OPENING or word in ("FROM", "GROUP BY", "ORDER BY", "LIMIT"):
