@@ -20,6 +20,7 @@ from querybus.sql.check import check
 from querybus_executor.engines.sqlite.errors import sqlite_failure
 from querybus_executor.engines.sqlite.introspect import open_sqlite_catalog
 from querybus_recovery.rules.candidate import Repair
+from querybus_recovery.rules.confidence import confidence
 from querybus_recovery.rules.pipeline import repairs
 
 SCHEMA = """
@@ -33,6 +34,11 @@ CREATE TABLE voyages (voyage_id INTEGER PRIMARY KEY, origin TEXT REFERENCES port
 CREATE TABLE cargo_kinds (cargo_kind_id INTEGER PRIMARY KEY, title TEXT);
 CREATE TABLE loads (voyage_id INTEGER REFERENCES voyages (voyage_id),
   cargo_kind_id INTEGER REFERENCES cargo_kinds (cargo_kind_id), crates INTEGER, PRIMARY KEY (voyage_id, cargo_kind_id));
+CREATE TABLE papers (paper_id INTEGER PRIMARY KEY, burned_by_captain_id INTEGER REFERENCES captains (captain_id),
+  signed_by_captain_id INTEGER REFERENCES captains (captain_id));
+CREATE TABLE medals (medal_id INTEGER PRIMARY KEY, captain_id INTEGER REFERENCES captains (captain_id), is_gold TEXT);
+INSERT INTO papers VALUES (1, 1, 2), (2, 3, 2);
+INSERT INTO medals VALUES (1, 2, 'yes'), (2, 3, 'no');
 INSERT INTO nations VALUES (1, 'Norway', 'n'), (2, 'Spain', 's');
 INSERT INTO ports VALUES ('OSL', 'Old Quay', 'Oslo', 1), ('BGO', 'North Pier', 'Bergen', 1), ('CAD', 'Sunny Dock', 'Cadiz', 2);
 INSERT INTO captains VALUES (1, 'Ada', 'Berg', '2019-03-01', 31.5, NULL), (2, 'Ole', 'Lie', '2021-05-09', 28.0, 1),
@@ -105,6 +111,11 @@ def test_a_name_that_follows_a_key_is_taken_from_what_it_refers_to(place: Place,
 def test_a_key_is_no_name_where_two_columns_name_a_row(place: Place) -> None:
     broken, _ = AFTER_A_KEY[0]
     assert all("captains.first_name" not in repair.sql for repair in place.repaired(broken))
+
+
+def test_a_key_is_never_compared_with_the_text_of_a_name(place: Place) -> None:
+    likely = place.repaired("SELECT voyage_id FROM voyages WHERE captain = 'Berg'")
+    assert all(confidence(repair) is None or (confidence(repair) or 0) < 0.2 for repair in likely)
 
 
 def test_a_key_that_a_sub_query_gives_stays_a_key(place: Place) -> None:
@@ -214,6 +225,9 @@ def test_a_value_is_compared_with_one_value(place: Place, broken: str, meant: st
 JOINS = [
     ("SELECT p.city FROM voyages v JOIN ports p ON v.port_code = p.port_code", "To which cities, by destination?",
      "SELECT city FROM voyages JOIN ports ON destination = port_code"),
+    ("SELECT last_name FROM captains c JOIN papers p ON c.captain_id = p.captain_id", "Who burned a paper?",
+     "SELECT last_name FROM captains WHERE captain_id IN (1, 3)"),
+    ("SELECT last_name FROM captains WHERE gold = 'yes' AND wage > 0", "", "SELECT 'Lie'"),
     ("SELECT b.city FROM voyages v JOIN ports b ON v.destination_port = b.port_code", "",
      "SELECT city FROM voyages JOIN ports ON destination = port_code"),
     ("SELECT a.last_name, m.last_name FROM captains a JOIN captains m ON a.mate = m.captain_id", "",

@@ -29,6 +29,7 @@ from querybus_recovery.rules.joins.join_owner import asks_for_other_rows
 from querybus_recovery.rules.joins.links import Link, paths
 
 TRIED_MAX: Final = 2
+_FLAGS: Final = (("is",), ("has",), ("was",), ("if",))
 
 
 def rows_of_child(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candidate, ...]:
@@ -101,12 +102,15 @@ def _condition(column: exp.Column) -> exp.Expr | None:
 
 
 def _of_table(written: str, table: Table) -> str | None:
-    """Return the column of that name, or of that name without the table's: `line_color` for the color of lines."""
+    """Return the column of that name, or of that name without the table's or with a flag's: `line_color` for the color of lines."""
+    said = words(written)
     return next(
         (
             column.name
             for column in table.columns
-            if column.name.lower() == written.lower() or words(written) == (*words(table.name), *words(column.name))
+            if column.name.lower() == written.lower()
+            or said == (*words(table.name), *words(column.name))
+            or (words(column.name)[:1] in _FLAGS and said == words(column.name)[1:])
         ),
         None,
     )

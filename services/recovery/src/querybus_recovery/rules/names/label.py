@@ -9,7 +9,7 @@ from querybus.text.similarity import plain, words
 from querybus.text.words import singular
 
 _NAMES: Final = ("name", "title", "label")
-_FIRST: Final = frozenset({"first", "given", "f", "fore"})
+_FIRST: Final = frozenset({"first", "given", "personal", "f", "fore"})
 _LAST: Final = frozenset({"last", "family", "l", "sur"})
 _WHOLE: Final = {"firstname": "first", "fname": "first", "givenname": "first", "forename": "first"} | {
     "lastname": "last", "lname": "last", "surname": "last", "familyname": "last",

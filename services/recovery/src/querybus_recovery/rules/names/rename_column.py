@@ -38,7 +38,7 @@ NAME_EXISTS_QUALIFIED_DOUBT: Final = 0.4
 WEAK_DOUBT: Final = 0.3
 IN_JOIN_DOUBT: Final = 0.4
 KEY_FOR_NAME_DOUBT: Final = 0.4
-KEY_FOR_DATE_DOUBT: Final = 2.0
+KEY_FOR_OTHER_DOUBT: Final = 2.0
 SAME_NAME_MIN: Final = 0.96
 OWN_NAME_MIN: Final = 0.9
 """So near is a name that only lacks the name of its own table."""
@@ -150,11 +150,13 @@ def _becomes_key(name: str, column: str) -> bool:
 
 
 def key_for_name(site: Site, name: str, column: str) -> float:
-    """Return how much it speaks against a rename that it puts a number where a name or a date is asked for."""
+    """Return how much it speaks against a rename that it puts a key where a name, a text or a date is asked for."""
     if not _becomes_key(name, column) or words(column)[-1:] == ("code",):
         return 0.0
-    if words(name)[-1:] in (("date",), ("time",), ("year",)):
-        return KEY_FOR_DATE_DOUBT
+    beside = site.column.parent.expression if isinstance(site.column.parent, exp.EQ | exp.NEQ | exp.Like) else None
+    is_text = isinstance(beside, exp.Literal) and beside.is_string and not beside.name.isdigit()
+    if is_text or words(name)[-1:] in (("date",), ("time",), ("year",)):
+        return KEY_FOR_OTHER_DOUBT
     is_shown = isinstance(site.column.parent, exp.Select | exp.Group | exp.Ordered) and not is_compared(site.select)
     return KEY_FOR_NAME_DOUBT if is_shown else 0.0
 
