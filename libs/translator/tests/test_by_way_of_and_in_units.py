@@ -96,3 +96,50 @@ def test_persons_stand_from_oldest_to_youngest_by_their_ages(catalog: Catalog) -
 def test_a_deed_that_a_flag_knows_is_never_left_out_of_what_is_counted(catalog: Catalog) -> None:
     found = translate("Which luthier sold the most violins?", catalog, today=TODAY)
     assert isinstance(found, NotRead) or "is_sold" in found.sql
+
+
+KEYED = """
+CREATE TABLE crew (crew_id INTEGER PRIMARY KEY, crew_name TEXT, town TEXT);
+CREATE TABLE race (race_id INTEGER PRIMARY KEY, inner_crew_id INTEGER REFERENCES crew (crew_id), outer_crew_id INTEGER REFERENCES crew (crew_id),
+  winner_id INTEGER REFERENCES crew (crew_id), rowed_on DATE, duration_minutes INTEGER, regatta_id INTEGER REFERENCES regatta (regatta_id));
+CREATE TABLE regatta (regatta_id INTEGER PRIMARY KEY, regatta_name TEXT);
+CREATE TABLE entry (regatta_id INTEGER REFERENCES regatta (regatta_id), crew_id INTEGER REFERENCES crew (crew_id), final_rank INTEGER, prize_won INTEGER);
+INSERT INTO crew VALUES (1, 'Herons', 'Bonn'), (2, 'Otters', 'Graz'), (3, 'Swifts', 'Bern');
+INSERT INTO regatta VALUES (1, 'Spring Cup'), (2, 'Lake Prize');
+INSERT INTO race VALUES (1, 1, 2, 2, '2024-05-01', 12, 1), (2, 2, 3, 2, '2024-05-02', 45, 1), (3, 1, 3, 1, '2025-06-01', 50, 2);
+INSERT INTO entry VALUES (1, 1, 2, 10), (1, 2, 1, 50), (2, 3, 4, 0);
+"""
+
+
+@pytest.fixture(scope="module")
+def crews(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
+    """A database in which one table refers to another by three keys."""
+    path: Path = tmp_path_factory.mktemp("keyed") / "crews.sqlite"
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(KEYED)
+    return open_sqlite_catalog(path)
+
+
+@pytest.mark.parametrize(
+    ("question", "rows"),
+    [
+        ("What is the name of the crew that won the most races?", [("Otters",)]),
+        ("Which crews won a race in 2025?", [("Herons",)]),
+        ("What are the names of the crews that took part in the Lake Prize?", [("Swifts",)]),
+        ("How many races lasted longer than 40 minutes?", [(2,)]),
+    ],
+)
+def test_of_several_keys_the_one_is_taken_that_is_told_or_none_is_needed(
+    question: str, rows: list[tuple[object, ...]], crews: Catalog
+) -> None:
+    found = translate(question, crews, today=TODAY)
+    assert isinstance(found, Translated), found
+    assert [tuple(row) for row in rows_of(KEYED, found.sql)] == rows, found.sql
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["How many races does each crew have?", "Which crews have a race in 2025?", "Which crews rowed a race in 2025?"],
+)
+def test_which_of_several_keys_is_meant_is_asked_where_nothing_tells(question: str, crews: Catalog) -> None:
+    assert isinstance(translate(question, crews, today=TODAY), NotRead)

@@ -14,7 +14,7 @@ from querybus_translator.readers.absences import NONE_OF
 from querybus_translator.schema.joins import Edge
 from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.schema.other_names import doers_of
-from querybus_translator.schema.phrases import NodeKind
+from querybus_translator.schema.phrases import NodeKind, hints_of
 from querybus_translator.writing.contradictions import are_contradictory
 from querybus_translator.writing.form import (
     Aggregate,
@@ -371,6 +371,25 @@ def joins_for_nothing(whole: Whole) -> bool:
     return False
 
 
+def goes_by_any_key(whole: Whole) -> bool:
+    """ "Teams that have a match in May", where a match has a home team and an away team: which of the two was chosen by nobody."""
+    index, hints = whole.sketch.index, hints_of(whole.sketch.nodes)
+    for item in whole.form.where:
+        inner = item.form.targets[0].column if isinstance(item, Membership) else None
+        if not isinstance(item, Membership) or inner is None:
+            continue
+        if item.negated:
+            if inner.table == item.left.table and inner != item.left:
+                return True  # what one key leads to is not denied of the other
+            continue
+        name = index.column(inner.table, inner.column).name
+        keys = index.graph.between(index.real(inner.table), index.real(item.left.table))
+        taken = [edge for edge in keys if [one.lower() for one in edge.source_columns] == [name.lower()]]
+        if taken and index.graph.rival_keys(taken[0], hints):
+            return True
+    return False
+
+
 MISNAMED: Final[tuple[Rule, ...]] = (
     asks_where,
     joins_for_nothing,
@@ -378,6 +397,7 @@ MISNAMED: Final[tuple[Rule, ...]] = (
     differs_from_none,
     lives_nowhere,
     drops_each,
+    goes_by_any_key,
     is_mutual,
     lacks_beside_its_own_day,
     lacks_what_it_shows,

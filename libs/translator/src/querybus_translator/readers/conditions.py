@@ -32,7 +32,7 @@ from querybus_translator.readers.figures.payments import amount_of_verb, only_me
 from querybus_translator.readers.figures.stocks import says_least, stock_beside
 from querybus_translator.readers.figures.units import column_of_unit, is_place_of, measures_otherwise, read_units
 from querybus_translator.readers.patterns import read_patterns, read_patterns_behind
-from querybus_translator.readers.superlatives import is_lasting, takes_time
+from querybus_translator.readers.superlatives import LASTING, is_lasting, takes_time
 from querybus_translator.readers.time.clocks import read_clocks, read_days_of_weeks
 from querybus_translator.readers.time.periods import read_bounded_period, read_period_alone, read_ranges
 from querybus_translator.readers.values import read_bare_number, read_presence, read_text, read_value
@@ -70,6 +70,8 @@ def read_conditions(sketch: Sketch) -> None:
             continue
         if sketch.op(place) in OPERATORS:
             _comparison(sketch, place)
+            if sketch.taken[place] and place and sketch.nodes[place - 1].text.lower() in LASTING:
+                sketch.take(place - 1)  # "matches that lasted longer than 40 minutes"
     for place, node in enumerate(sketch.nodes):
         if sketch.taken[place]:
             continue

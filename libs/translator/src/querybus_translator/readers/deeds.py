@@ -137,6 +137,9 @@ def is_deed(sketch: Sketch, place: int, column: ColumnRef) -> bool:
     if is_verb and any(node.op in _BEST for node in sketch.nodes[place + 1 : place + 2]):
         # "Which products sell best", "which mechanic fixed the most bikes": nobody asks for the column that is called so.
         return True
+    if word in lexicon().verbs and None not in (sketch.table(place - 1), sketch.table(sketch.after(place))):
+        # "Which teams won a match": nobody asks for the `prize_won`.
+        return True
     if word.endswith("ed") and place and sketch.nodes[place - 1].text.lower() in _DOERS:
         # "The performances they attended": how many attended is not asked.
         return True

@@ -27,6 +27,9 @@ RIVAL_PATH_MAX = 3
 _SHARED_PARENT_COST = 1.1
 """What two kinds of rows have in common by a third that both refer to says less than rows that bring the two together."""
 _PATHS_ALIKE = 0.06
+_HINTED = 0.2
+_KEY_WORDS = frozenset({"id", "code", "key", "no", "number"})
+_RIVALLED = 0.03
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +70,23 @@ class JoinGraph:
         )
         if not rivals:
             return ()
-        shared = frozenset.intersection(*(self._words[item] for item in (edge, *rivals)))
-        return () if hints & (self._words[edge] - shared) else rivals
+        return () if self._is_told(edge, hints) else rivals
+
+    def _telling(self, edge: Edge) -> frozenset[str]:
+        """Return the words of a key that no other key between its tables has: two of three may be of a "team"."""
+        others = (self._words[item] for item in self.between(edge.source, edge.target) if item != edge)
+        return self._words[edge].difference(*others)
+
+    def _ambiguity(self, edge: Edge, hints: frozenset[str]) -> float:
+        """Return what makes a key dearer or cheaper: that others join the same tables, and that a hint tells it from them."""
+        if hints and self._is_told(edge, hints):
+            return -_HINTED
+        return _RIVALLED if self._telling(edge) != self._words[edge] else 0.0
+
+    def _is_told(self, edge: Edge, hints: frozenset[str]) -> bool:
+        """Return whether a word tells a key from the others, or its whole name is said: the president's votes, and not the class's."""
+        named = self._words[edge] - _KEY_WORDS
+        return bool(hints & self._telling(edge)) or (bool(named) and named <= hints)
 
     def rival_paths(self, sources: Iterable[int], path: tuple[Edge, ...], target: int) -> tuple[frozenset[int], ...]:
         """Return the tables in between, for each way to `target` that costs as little as `path` by other tables.
@@ -157,7 +175,7 @@ class JoinGraph:
                     continue
                 if (beyond, edge.target == beyond, edge.source_columns if edge.source == beyond else ()) not in seen:
                     # The running number keeps equal costs in the order of the catalog.
-                    own = edge.cost - (0.2 if hints and hints & self._words[edge] else 0.0) + _turn(last, at, edge)
+                    own = edge.cost + self._ambiguity(edge, hints) + _turn(last, at, edge)
                     heapq.heappush(queue, (cost + own, pushed, beyond, (*path, edge)))
                     pushed += 1
         return None

@@ -29,6 +29,7 @@ from querybus_translator.schema.labels import (
     known_by,
     labels,
 )
+from querybus_translator.schema.phrases import hints_of
 from querybus_translator.writing.alternatives import of_two_rows, read_alternatives
 from querybus_translator.writing.attributes import read_attributes
 from querybus_translator.writing.contradictions import excludes
@@ -231,7 +232,7 @@ def _form(sketch: Sketch, anchor: int) -> Form | None:
         near=belonging(sketch),
     )
     form = _combined(sketch, of_their_groups(without_empty(form, sketch.index), sketch.index))
-    return form if form.combined is not None else semi_joined(form, sketch.index)
+    return form if form.combined is not None else semi_joined(form, sketch.index, hints_of(sketch.nodes))
 
 
 def _parted(

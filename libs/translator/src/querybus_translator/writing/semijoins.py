@@ -31,16 +31,16 @@ from querybus_translator.writing.form import (
 _FIGURES = frozenset({Aggregate.SUM, Aggregate.AVERAGE})
 
 
-def semi_joined(form: Form, index: CatalogIndex) -> Form | None:
+def semi_joined(form: Form, index: CatalogIndex, hints: frozenset[str] = frozenset()) -> Form | None:
     """Return the form with joins that fan out turned into memberships, where they would falsify its figures, and without needless ones.
 
     None where a figure of rows is asked for that are counted themselves, and they have no single key.
     """
-    rows = _with_memberships(form, index)
+    rows = _with_memberships(form, index, hints)
     return None if rows is None else without_referred(rows, index)
 
 
-def _with_memberships(form: Form, index: CatalogIndex) -> Form | None:
+def _with_memberships(form: Form, index: CatalogIndex, hints: frozenset[str]) -> Form | None:
     homes = {target.home for target in form.targets}
     if form.having and not form.group and all(target.aggregate is not None for target in form.targets):
         return _of_counted_rows(form, index, homes)
@@ -57,28 +57,28 @@ def _with_memberships(form: Form, index: CatalogIndex) -> Form | None:
     if home is None or not others:
         return form
     for table in others:
-        path = _way(form, index, home, table)
+        path = _way(form, index, home, table, hints)
         if not path:
             return form
         first = path[0]
         if first.source == home and first.to_one:
             continue
-        if not _lie_beyond(form, index, home, first, others):
+        if not _lie_beyond(form, index, home, first, others, hints):
             # "Films made after 2000 or reviewed by Ann": one of them may have several reviews.
             either = any({home} < set(condition_tables(condition)) for condition in form.where)
             plain = all(target.aggregate is None for target in form.targets)
             if either or not plain:
                 return replace(form, distinct=True) if plain else form
-            return _each_by_itself(form, index, home, others)
-        return _with_membership(form, index, home, table)
+            return _each_by_itself(form, index, home, others, hints)
+        return _with_membership(form, index, home, table, hints)
     return form
 
 
-def _each_by_itself(form: Form, index: CatalogIndex, home: int, others: Sequence[int]) -> Form:
+def _each_by_itself(form: Form, index: CatalogIndex, home: int, others: Sequence[int], hints: frozenset[str]) -> Form:
     """ "Parks that have a trail and a campground": each park once, by a membership for each way that leads from its rows."""
     branches: dict[Edge, list[int]] = {}
     for table in others:
-        way = _way(form, index, home, table)
+        way = _way(form, index, home, table, hints)
         if not way:
             return form
         branches.setdefault(way[0], []).append(table)
@@ -92,7 +92,7 @@ def _each_by_itself(form: Form, index: CatalogIndex, home: int, others: Sequence
             condition for condition, tables in zip(form.where, inside, strict=True) if tables and tables <= set(branch)
         )
         narrowed = replace(form, tables=(home, *branch), where=theirs)
-        memberships += _with_membership(narrowed, index, home, branch[0]).where
+        memberships += _with_membership(narrowed, index, home, branch[0], hints).where
     return replace(form, tables=(home,), where=(*here, *memberships))
 
 
@@ -123,9 +123,11 @@ def of_their_groups(form: Form, index: CatalogIndex) -> Form:
     return replace(form, group=(), having=(), where=(*form.where, Membership(kinds[0], inside, negated=False)))
 
 
-def _lie_beyond(form: Form, index: CatalogIndex, home: int, first: Edge, others: Sequence[int]) -> bool:
+def _lie_beyond(
+    form: Form, index: CatalogIndex, home: int, first: Edge, others: Sequence[int], hints: frozenset[str]
+) -> bool:
     """Whether all other tables are reached by one key, and no condition compares with those of the other side."""
-    ways = [_way(form, index, home, table) for table in others]
+    ways = [_way(form, index, home, table, hints) for table in others]
     compares = any({home} < set(condition_tables(condition)) for condition in form.where)
     return not compares and all(way and way[0] == first for way in ways)
 
@@ -200,8 +202,8 @@ def _of_counted_rows(form: Form, index: CatalogIndex, homes: set[int | None]) ->
     return replace(form, tables=(home,), where=(Membership(key[0], inside, negated=False),), having=())
 
 
-def _with_membership(form: Form, index: CatalogIndex, home: int, table: int) -> Form:
-    path = _way(form, index, home, table)
+def _with_membership(form: Form, index: CatalogIndex, home: int, table: int, hints: frozenset[str]) -> Form:
+    path = _way(form, index, home, table, hints)
     if not path:
         return form
     edge = path[0]
@@ -224,19 +226,21 @@ def _with_membership(form: Form, index: CatalogIndex, home: int, table: int) -> 
     return replace(form, tables=(home,), where=(*outer, membership))
 
 
-def _way(form: Form, index: CatalogIndex, home: int, table: int) -> tuple[Edge, ...] | None:
+def _way(form: Form, index: CatalogIndex, home: int, table: int, hints: frozenset[str]) -> tuple[Edge, ...] | None:
     """Return the keys from the rows that are asked for to others, by way of those that they belong to."""
     beside = dict(form.near).get(table)
     if beside is None or beside == home:
-        way = index.graph.path((home,), table)
+        way = index.graph.path((home,), table, hints)
         # "Buyers who viewed a condo": of ways as short the one over rows that are spoken of.
-        spoken = (_by_way_of(index, home, other, table) for other in form.tables if other not in (home, table))
+        spoken = (_by_way_of(index, home, other, table, hints) for other in form.tables if other not in (home, table))
         return next((other for other in spoken if other and way and len(other) == len(way)), way)
-    return _by_way_of(index, home, beside, table)
+    return _by_way_of(index, home, beside, table, hints)
 
 
-def _by_way_of(index: CatalogIndex, home: int, other: int, table: int) -> tuple[Edge, ...] | None:
-    first, rest = index.graph.path((home,), other), index.graph.path((other,), table)
+def _by_way_of(
+    index: CatalogIndex, home: int, other: int, table: int, hints: frozenset[str]
+) -> tuple[Edge, ...] | None:
+    first, rest = index.graph.path((home,), other, hints), index.graph.path((other,), table, hints)
     return None if first is None or rest is None else (*first, *rest)
 
 
