@@ -264,3 +264,14 @@ def test_a_function_that_sqlite_lacks_is_never_written_as_something_else(place: 
 def test_whole_years_are_counted_as_the_writer_of_timestampdiff_counts_them(place: Place) -> None:
     broken = "SELECT voyage_id, TIMESTAMPDIFF(YEAR, hired_on, sailed_on) FROM captains JOIN voyages USING (captain_id)"
     assert place.rows(place.repaired(broken)[0].sql) == [(1, 4), (2, 4), (3, 3), (4, 4)]
+
+
+def test_a_key_without_a_word_in_its_name_hurts_no_rule(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "odd.sqlite") as made:
+        made.executescript(
+            'CREATE TABLE "_" ("_" INTEGER PRIMARY KEY, n TEXT); CREATE TABLE b (x TEXT, "_" INTEGER REFERENCES "_" ("_"))'
+        )
+    catalog = open_sqlite_catalog(tmp_path / "odd.sqlite")
+    draft = Draft(sql="SELECT lacking, x FROM b ORDER BY other_name", dialect=Dialect.SQLITE, origin=Origin.MODEL)
+    failure = Failure.of(FailureCode.COLUMN_NOT_FOUND, "no such column: lacking", Facts(name="lacking"))
+    assert repairs(draft, failure, catalog, check=lambda _: failure) == ()

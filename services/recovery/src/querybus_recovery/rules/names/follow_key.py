@@ -118,7 +118,7 @@ def _ways(site: Site, catalog: Catalog) -> list[_Way]:
 def _rests(written: tuple[str, ...], link: Link, catalog: Catalog) -> list[tuple[str, ...]]:
     """Return what a name says besides the key's own name, or besides the table's that one key alone refers to."""
     called = words(link.columns[0])
-    names = {called[:-1] if called[-1] in _KEY_WORDS else called}
+    names = {called[:-1] if _KEY_WORDS.intersection(called[-1:]) else called}
     if len(between(catalog, link.table, link.other)) == 1:
         names.add(words(link.other))
     return [written[len(name) :] for name in names if name and written[: len(name)] == name]
