@@ -129,7 +129,7 @@ def crews(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
         ("How many races lasted longer than 40 minutes?", [(2,)]),
     ],
 )
-def test_of_several_keys_the_one_is_taken_that_is_told_or_none_is_needed(
+def test_of_several_keys_the_one_is_taken_that_is_said_or_none_is_needed(
     question: str, rows: list[tuple[object, ...]], crews: Catalog
 ) -> None:
     found = translate(question, crews, today=TODAY)
@@ -141,5 +141,5 @@ def test_of_several_keys_the_one_is_taken_that_is_told_or_none_is_needed(
     "question",
     ["How many races does each crew have?", "Which crews have a race in 2025?", "Which crews rowed a race in 2025?"],
 )
-def test_which_of_several_keys_is_meant_is_asked_where_nothing_tells(question: str, crews: Catalog) -> None:
+def test_which_of_several_keys_is_meant_is_asked_where_nothing_says(question: str, crews: Catalog) -> None:
     assert isinstance(translate(question, crews, today=TODAY), NotRead)

@@ -70,23 +70,23 @@ class JoinGraph:
         )
         if not rivals:
             return ()
-        return () if self._is_told(edge, hints) else rivals
+        return () if self._is_said(edge, hints) else rivals
 
-    def _telling(self, edge: Edge) -> frozenset[str]:
+    def _own_words(self, edge: Edge) -> frozenset[str]:
         """Return the words of a key that no other key between its tables has: two of three may be of a "team"."""
         others = (self._words[item] for item in self.between(edge.source, edge.target) if item != edge)
         return self._words[edge].difference(*others)
 
     def _ambiguity(self, edge: Edge, hints: frozenset[str]) -> float:
-        """Return what makes a key dearer or cheaper: that others join the same tables, and that a hint tells it from them."""
-        if hints and self._is_told(edge, hints):
+        """Return what makes a key dearer or cheaper: that others join the same tables, and that a hint distinguishes it."""
+        if hints and self._is_said(edge, hints):
             return -_HINTED
-        return _RIVALLED if self._telling(edge) != self._words[edge] else 0.0
+        return _RIVALLED if self._own_words(edge) != self._words[edge] else 0.0
 
-    def _is_told(self, edge: Edge, hints: frozenset[str]) -> bool:
-        """Return whether a word tells a key from the others, or its whole name is said: the president's votes, and not the class's."""
+    def _is_said(self, edge: Edge, hints: frozenset[str]) -> bool:
+        """Return whether a word distinguishes a key from the others, or its whole name is said: the president's votes, and not the class's."""
         named = self._words[edge] - _KEY_WORDS
-        return bool(hints & self._telling(edge)) or (bool(named) and named <= hints)
+        return bool(hints & self._own_words(edge)) or (bool(named) and named <= hints)
 
     def rival_paths(self, sources: Iterable[int], path: tuple[Edge, ...], target: int) -> tuple[frozenset[int], ...]:
         """Return the tables in between, for each way to `target` that costs as little as `path` by other tables.

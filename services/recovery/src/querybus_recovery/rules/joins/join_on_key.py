@@ -114,7 +114,7 @@ def _repair(
             found = _direct(scope, join, joined, pool, (lacking, columns), catalog)
             if found and (len(found) == 1 or ways.count == 1) and len(found) <= RIVALS_MAX:
                 link, partner = found[min(ways.place, len(found) - 1)]
-                ways.set(len(found), _telling(link, [one for one, _ in found]))
+                ways.set(len(found), _own_words(link, [one for one, _ in found]))
                 after = equal(joined.alias, link.columns, partner.alias, link.other_columns)
                 part.replace(after)
                 return before, after.sql(dialect=draft.dialect.value), 0.35 + link.doubt + 0.4 * place
@@ -151,7 +151,7 @@ def _named(known: list[tuple[Link, ...]], written: list[exp.Column]) -> list[tup
     return [way for way in known if any(names & {name.lower() for name in link.columns} for link in way[1:])] or known
 
 
-def _telling(link: Link, rivals: list[Link]) -> tuple[str, ...]:
+def _own_words(link: Link, rivals: list[Link]) -> tuple[str, ...]:
     """Return the words of a key's name that the others of the same tables do not have: `destroyed` of `destroyed_by_id`."""
     side = "other_columns" if link.multiplies else "columns"
     said = [{word for name in getattr(one, side) for word in words(name)} for one in rivals]
