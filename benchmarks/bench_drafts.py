@@ -1,9 +1,9 @@
-"""Measures what a second draft of doubtful first ones comes to, with published answers of models as both drafts.
+"""Measures what a second draft comes to: the translator's reading beside published answers of models, and one model's beside another's.
 
-Each model's answer is the first draft and each other's the second, which is what another schema text may bring at best and at worst. A
-second draft is asked for only where the first is doubtful; results are compared and chosen between by the executor's own function.
-Right is what the published execution match says, columns permuted. The confidences that answers carry are compared with how often they
-were right, per fold of databases: nothing is fitted here.
+A reading is compared with whatever a model wrote that runs. Where there is none, a doubtful first draft is asked for once more: each
+model's answer is the first draft and each other's the second, which is what another schema text may bring at best and at worst, here
+over all questions. Results are compared and chosen between by the executor's own function. Right is the execution match, columns
+permuted. The confidences that answers carry are compared with how often they were right, per fold of databases.
 """
 
 from __future__ import annotations
@@ -20,7 +20,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from querybus.core.messages import Agreement, ResultColumn
+from second_readings import read_beside, shares_apart
+
+from querybus.core.failure import Failure
+from querybus.core.messages import Agreement, Origin, ResultColumn
+from querybus.core.policy import ConnectionPolicy
+from querybus.sql.check import check
+from querybus.text.rows.execution_match import is_ordered, matches
 from querybus.text.synonyms import link_words
 from querybus_executor.engines.sqlite.introspect import open_sqlite_catalog
 from querybus_executor.ports import Rows
@@ -30,6 +36,7 @@ from querybus_generator.reply.doubts import DraftDoubt, doubts_of
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 STEPS_MAX: Final = 20_000_000
+POLICY: Final = ConnectionPolicy()
 CALLS_MAX: Final = 0.4
 
 
@@ -69,7 +76,8 @@ def judged(databases: Databases, first: Mapping[str, Any], second: Mapping[str, 
     name, question = first["db_id"], first["question"]
     before = bool(first["ex_colperm"])
     found = databases.run(name, first["pred"])
-    doubts = doubts_of(first["pred"], question, databases.indexes[name])
+    # What has to be repaired is drafted again anyhow.
+    doubts = doubts_of(first["pred"], question, databases.indexes[name]) - {DraftDoubt.UNKNOWN_NAME}
     row = {"database": name, "before": before, "after": before, "if_shown": before, "asked": bool(doubts)}
     row |= {"state": "not asked", "doubts": sorted(doubt.value for doubt in doubts)}
     if second is None or found is None:
@@ -85,6 +93,38 @@ def judged(databases: Databases, first: Mapping[str, Any], second: Mapping[str, 
     agreement = agreement_of(found, other, may_replace=DraftDoubt.ABSENT_VALUE in doubts and not is_doubtful)
     after = bool(second["ex_colperm"]) if agreement is Agreement.REPLACED else before
     return row | {"state": agreement.value, "after": after, "if_shown": after}
+
+
+def judged_beside(databases: Databases, row: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what became of a model's answer beside the translator's reading; None where it is not approved as it is."""
+    name, before = row["db_id"], bool(row["ex_colperm"])
+    catalog = databases.catalogs[name]
+    checked = check(row["pred"], dialect=catalog.dialect, catalog=catalog, policy=POLICY, row_limit=POLICY.rows_max)
+    if isinstance(checked, Failure) or databases.run(name, checked.sql) is None:
+        return None
+    beside = read_beside(
+        row["question"], catalog, checked.sql, lambda sql: databases.run(name, sql), origin=Origin.MODEL
+    )
+    after, expected, got = before, databases.run(name, row["gold"]), databases.run(name, beside.shown)
+    if beside.shown != checked.sql and expected is not None and got is not None:
+        after = matches(list(expected.rows), list(got.rows), ordered=is_ordered(row["gold"]))
+    return {"database": name, "state": beside.state, "before": before, "after": after}
+
+
+def figures_beside(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    by_state: dict[str, list[bool]] = defaultdict(list)
+    for row in rows:
+        by_state[row["state"]].append(row["after"])
+    stated = [(row["state"], row["before"], row["database"]) for row in rows if row["state"] in ("equal", "different")]
+    return {
+        "questions": len(rows),
+        "right_before": round(sum(row["before"] for row in rows) / len(rows), 4),
+        "right_after": round(sum(row["after"] for row in rows) / len(rows), 4),
+        "fixed": sum(row["after"] and not row["before"] for row in rows),
+        "broken": sum(row["before"] and not row["after"] for row in rows),
+        "right_by_state": _shares(by_state),
+        "stated_apart": shares_apart(stated),
+    }
 
 
 def figures_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -132,6 +172,14 @@ def main() -> int:
         }
         for path in sorted((chosen.data / "replay").glob("*.jsonl"))
     }
+    besides = {
+        model: [found for row in answers.values() if (found := judged_beside(databases, row)) is not None]
+        for model, answers in models.items()
+    }
+    read: dict[str, Any] = {f"{model}, and the translator": figures_beside(rows) for model, rows in besides.items()}
+    read["all models, and the translator"] = figures_beside([row for rows in besides.values() for row in rows])
+    for name, values in read.items():
+        print(name, values)
     figures: dict[str, Any] = {}
     everything: list[dict[str, Any]] = []
     for first, answers in models.items():
@@ -153,7 +201,7 @@ def main() -> int:
         )
     for name, values in figures.items():
         print(name, values)
-    broken = sum(values["broken"] for values in figures.values())
+    broken = sum(values["broken"] for values in (*figures.values(), *read.values()))
     calls = max(values["extra_calls"] for values in figures.values())
     short = [*(["broken"] if broken else []), *(["extra_calls"] if calls > CALLS_MAX else [])]
     print("met" if not short else f"NOT MET: {', '.join(short)}")
@@ -161,7 +209,7 @@ def main() -> int:
     path.parent.mkdir(parents=True, exist_ok=True)
     machine = {"cpus": os.cpu_count(), "python": platform.python_version()}
     states = Counter(row["state"] for row in everything)
-    report = {"name": "drafts", "figures": figures, "states": states, "met": not short, "machine": machine}
+    report = {"name": "drafts", "figures": {**read, **figures}, "states": states, "met": not short, "machine": machine}
     path.write_text(json.dumps(report, ensure_ascii=False, indent=1), encoding="utf-8")
     return 1 if chosen.strict and short else 0
 

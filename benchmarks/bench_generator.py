@@ -1,7 +1,9 @@
 """Measures the generator's verb beside the bare langchain-openai call: CPU per question, rate under load, faults.
 
 Both run in this process with the same prompts against a scripted model in a process of its own: the verb's share is what
-it costs above the call. The bus is left out here; bench_house has it. Faults: a model that hangs, fails half of its calls,
+it costs above the call. One answer is given to every question, so that most drafts are doubtful: the rows that stand beside
+the bare call are of one call each, without second drafts; what these cost is a row of its own. The bus is left out here;
+bench_house has it. Faults: a model that hangs, fails half of its calls,
 or answers 429 with Retry-After; every query must end typed, and no socket or task may be left.
 """
 
@@ -90,8 +92,9 @@ class _KeptError(Exception):
 class Verb:
     """The generator's verb, ready to be asked."""
 
-    def __init__(self, place: Place, model: Any) -> None:
+    def __init__(self, place: Place, model: Any, *, second_draft: bool = False) -> None:
         self.place, self.model = place, model
+        self.options = Options(second_draft=second_draft)
         self.linker, self.texts = Linker(), load_texts()
 
     async def __call__(self, question: str, seconds: float = 60.0) -> str:
@@ -106,7 +109,7 @@ class Verb:
             connection=SHOP,
             question=question,
             language="zh",
-            options=Options(),
+            options=self.options,
             asked_at=now,
             deadline_at=now + int(seconds * 1_000),
             body=Asked(),
@@ -165,6 +168,7 @@ async def cpu_per_question(place: Place, questions: list[str], rounds: int) -> d
     """Return CPU milliseconds of the bare call and of the verb, measured in turns in the same run."""
     recorded = Recorded()
     verb = Verb(place, recorded)
+    twice = Verb(place, recorded, second_draft=True)
     for question in questions:
         try:
             await verb(question)
@@ -174,20 +178,21 @@ async def cpu_per_question(place: Place, questions: list[str], rounds: int) -> d
     async with serving(0.0) as address:
         models = NamedModels(ModelServiceSettings(llm_base_url=address), Metrics("bench"))
         await models.start()
-        verb.model = models
+        verb.model = twice.model = models
         chat = bare(address)
-        taken = {"bare": 0.0, "verb": 0.0}
-        counts = {"bare": 0, "verb": 0}
+        asked = {"verb": verb, "twice": twice}
+        taken = {"bare": 0.0, "verb": 0.0, "twice": 0.0}
+        counts = dict.fromkeys(taken, 0)
         for number in range(rounds + 1):
             gc.collect()
-            for name in ("bare", "verb") if number % 2 else ("verb", "bare"):
+            for name in ("bare", "verb", "twice") if number % 2 else ("twice", "verb", "bare"):
                 began = time.process_time()
                 if name == "bare":
                     for prompt in prompts:
                         await chat.ainvoke(prompt)
                 else:
                     for question in questions:
-                        await verb(question)
+                        await asked[name](question)
                 # The first round warms both up.
                 if number:
                     taken[name] += time.process_time() - began
@@ -198,6 +203,7 @@ async def cpu_per_question(place: Place, questions: list[str], rounds: int) -> d
         "bare_cpu_ms": round(per_call["bare"], 3),
         "verb_cpu_ms": round(per_call["verb"], 3),
         "extra_cpu_ms": round(per_call["verb"] - per_call["bare"], 3),
+        "with_second_drafts_cpu_ms": round(per_call["twice"], 3),
     }
 
 

@@ -27,14 +27,14 @@ from tempfile import TemporaryDirectory
 from typing import Any, cast
 
 from failing_statements import failing_statements, write_databases
-from fit_translator import Example, fit, separation, share_of
 from mutators import CLASSES, LOSSY, mutants
+from second_readings import Repaired, moves, read_beside, stated_apart
 
 from querybus.core.catalog import Catalog, Dialect
 from querybus.core.delivery import Delivery
 from querybus.core.envelope import Envelope, drafted, failed
 from querybus.core.failure import Failure, FailureCode
-from querybus.core.messages import Draft, Drafted, Failed, Origin
+from querybus.core.messages import Draft, Drafted, Failed, Origin, ResultColumn
 from querybus.core.policy import Connection, ConnectionPolicy
 from querybus.core.subjects import EventName, StageName
 from querybus.sql.check import check_in_doubt
@@ -42,12 +42,14 @@ from querybus.text.rows.execution_match import is_ordered, matches
 from querybus_cli.evaluation.sqlite_rows import open_read_only, rows_of
 from querybus_executor.engines.sqlite.errors import sqlite_failure
 from querybus_executor.engines.sqlite.introspect import open_sqlite_catalog
-from querybus_presenter.confidence import ROW_WEIGHTS, facts_of_rows
+from querybus_executor.ports import Rows
+from querybus_executor.results.second_draft import COMPARED_ROWS_MAX
+from querybus_presenter.confidence import facts_of_rows
 from querybus_recovery.guidance import load_guidance
 from querybus_recovery.recover import recover
 from querybus_recovery.rules import pipeline
 from querybus_recovery.rules.candidate import Candidate, Repair, Rule
-from querybus_recovery.rules.confidence import doubt_of
+from querybus_recovery.rules.confidence import INTERCEPT, SLOPE, doubt_of
 
 ROOT = Path(__file__).resolve().parents[1]
 HELD_MODELS = ("c3sql-chatgpt",)
@@ -156,9 +158,31 @@ async def go(place: Place, question: str, sql: str) -> Tried:
 
 
 def score(place: Place, tried: Tried, gold: str) -> None:
-    expected, got = rows_of(place.opened, gold), rows_of(place.opened, tried.sql)
-    if isinstance(expected, list) and isinstance(got, list) and tried.runs:
-        tried.right = matches(expected, got, ordered=is_ordered(gold))
+    tried.right = tried.runs and is_right(place, tried.sql, gold)
+
+
+def is_right(place: Place, sql: str, gold: str) -> bool:
+    expected, got = rows_of(place.opened, gold), rows_of(place.opened, sql)
+    if not isinstance(expected, list) or not isinstance(got, list):
+        return False
+    return matches(expected, got, ordered=is_ordered(gold))
+
+
+def beside_reading(place: Place, question: str, tried: Tried, gold: str) -> tuple[str, bool]:
+    """Return how a repaired statement stands to the translator's reading, and whether what is answered with then is right."""
+
+    def run(sql: str) -> Rows | None:
+        rows = rows_of(place.opened, sql)
+        if isinstance(rows, sqlite3.Error):
+            return None
+        columns = tuple(ResultColumn(name=str(number)) for number in range(len(rows[0]) if rows else 0))
+        kept = rows[:COMPARED_ROWS_MAX]
+        return Rows(columns, kept, len(rows) > len(kept), cut_bytes=False, duration_ms=0.0, row_count=len(kept))
+
+    if not tried.runs:
+        return "left", False
+    found = read_beside(question, place.catalog, tried.sql, run, origin=Origin.RULE, confidence=tried.confidence)
+    return found.state, is_right(place, found.shown, gold)
 
 
 @dataclass
@@ -201,29 +225,6 @@ def reliability(tried: Iterable[Tried]) -> list[dict[str, Any]]:
         }
         for tenth, result in sorted(buckets.items())
     ]  # fmt: skip
-
-
-def apart(tried: Sequence[tuple[Tried, str]]) -> dict[str, dict[str, float]]:
-    """Fit how sure a repair is on all databases but one, and say how well that does on the one, with and without its rows."""
-    stated: dict[str, list[tuple[float, bool]]] = {"by its doubt": [], "and by its rows": []}
-    known = [(item, item.doubt, database) for item, database in tried if item.runs and item.doubt is not None]
-    for left_out in sorted({database for _, _, database in known}):
-        examples = [
-            Example({"doubt": doubt}, item.right, database=database)
-            for item, doubt, database in known
-            if database != left_out
-        ]
-        weights = fit(examples, penalty=1.0)
-        for item, doubt, database in known:
-            if database == left_out:
-                total = weights["constant"] + weights["doubt"] * doubt
-                rows = sum(ROW_WEIGHTS[fact] for fact in item.facts)
-                stated["by its doubt"].append((share_of(total), item.right))
-                stated["and by its rows"].append((share_of(total + rows), item.right))
-    return {
-        name: dict(zip(("error", "area"), (round(figure, 3) for figure in separation(found)), strict=True))
-        for name, found in stated.items()
-    }
 
 
 def sabotaged(catalog: Catalog, chance: random.Random) -> Catalog:
@@ -272,7 +273,8 @@ async def measure_replay(data: Path, *, harm: bool, only: str | None, lines: lis
     rules: dict[str, Counter[str]] = defaultdict(Counter)
     times: list[float] = []
     every: list[tuple[Tried, bool]] = []
-    by_database: list[tuple[Tried, str]] = []
+    known_states: list[Repaired] = []
+    beside: dict[str, Counter[str]] = defaultdict(Counter)
     proposed: Counter[str] = Counter()
     plain = pipeline.RULES
     counting(proposed)
@@ -286,7 +288,12 @@ async def measure_replay(data: Path, *, harm: bool, only: str | None, lines: lis
         tried = await go(place, row["question"], row["pred"])
         score(place, tried, row["gold"])
         every.append((tried, held))
-        by_database.append((tried, row["db_id"]))
+        state, is_right_beside = beside_reading(place, row["question"], tried, row["gold"])
+        for part in ("all", "held" if held else "developed"):
+            beside[part].update({"failing": 1, "right": is_right_beside})
+        beside[state].update({"failing": 1, "right": is_right_beside, "repair right": tried.right})
+        if tried.runs and tried.doubt is not None:
+            known_states.append(Repaired(tried.doubt, tried.facts, state, tried.right, row["db_id"]))
         times += tried.milliseconds
         for item in (
             parts["part"]["all"], parts["part"]["held" if held else "developed"], parts["model"][row["model"]],
@@ -311,7 +318,9 @@ async def measure_replay(data: Path, *, harm: bool, only: str | None, lines: lis
         name: {"tried": proposed[name], "accepted": 0, "right": 0, "wrong": 0, **rules.get(name, {})}
         for name in sorted(proposed)
     }
-    figures["apart"] = apart(by_database)
+    figures["apart"] = stated_apart(known_states)
+    figures["beside"] = {name: dict(counts) for name, counts in beside.items()}
+    figures["moves"] = moves(known_states, {"constant": INTERCEPT, "doubt": SLOPE})
     figures["reliability"] = {
         part: reliability(item for item, is_held in every if part == "all" or is_held) for part in ("all", "held")
     }
@@ -414,8 +423,13 @@ def show_replay(figures: dict[str, Any]) -> None:
         print(f"stated    {part:32} is off by {off:.2f} on average over {answers} mended answers")
     for name, result in figures["apart"].items():
         print(
-            f"fitted    without its database, {name:15}  off by {result['error']:.3f}, area under the curve {result['area']:.3f}"
+            f"fitted    without its database, {name:16}  off by {result['error']:.3f}, {result['by_chance']:.3f} by chance alone,"
+            f" area under the curve {result['area']:.3f}, of {result['answers']}"
         )
+    for name, counts in figures["beside"].items():
+        print(f"beside a reading, {name:24} {counts['failing']:4} failing  {counts['right']:4} right", end="")
+        print(f"  {counts['repair right']:4} by repair" if "repair right" in counts else "")
+    print(f"what a reading adds to the log odds of a repair: {figures['moves']}")
     print(f"a repair takes p50 {figures['times']['p50_ms']} ms, p99 {figures['times']['p99_ms']} ms")
     if "harm" in figures:
         harm = figures["harm"]

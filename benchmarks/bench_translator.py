@@ -17,6 +17,7 @@ import json
 import math
 import os
 import platform
+import random
 import sqlite3
 import sys
 import tempfile
@@ -49,6 +50,7 @@ TODAY = date(2026, 1, 1)
 OWN_TODAY = date(2026, 6, 30)
 STEPS_PER_STATEMENT_MAX = 40_000_000
 MADE_PER_DATABASE, MADE_SEED = 12, 1
+CHANCE_DRAWS, CHANCE_SEED = 100, 1
 REQUIRED = {
     "right_share_of_answered": 0.75,
     "right_share_of_all": 0.35,
@@ -108,6 +110,7 @@ class Part:
         off, area = separation(self.stated) if is_separable else (0.0, 0.0)
         return {
             "stated_off": round(off, 3),
+            "stated_off_by_chance": round(error_by_chance(self.stated), 3) if is_separable else 0.0,
             "stated_area": round(area, 3),
             "questions": self.questions,
             "answered": self.answered,
@@ -443,14 +446,31 @@ def asked_in_words(row: dict[str, str]) -> str:
 
 
 def separation(found: Sequence[tuple[float, bool]]) -> tuple[float, float]:
-    """Return the expected calibration error over ten bins of equal size, and the area under the curve."""
-    ranked = sorted(found)
+    """Return the expected calibration error, and the area under the curve."""
+    right, wrong = [c for c, r in found if r], [c for c, r in found if not r]
+    pairs = sum((a > b) + 0.5 * (a == b) for a in right for b in wrong)
+    return calibration_error(found), pairs / (len(right) * len(wrong))
+
+
+def calibration_error(found: Sequence[tuple[float, bool]]) -> float:
+    """Return the expected calibration error over ten bins of equal size.
+
+    What is stated alike counts alike in whichever bin it falls: ordered by what became of it, a tie would be an error by itself.
+    """
+    became: dict[float, list[bool]] = defaultdict(list)
+    for stated, is_right in found:
+        became[stated].append(is_right)
+    ranked = sorted((stated, sum(became[stated]) / len(became[stated])) for stated, _ in found)
     size = max(1, math.ceil(len(ranked) / 10))
     bins = [ranked[start : start + size] for start in range(0, len(ranked), size)]
-    error = sum(abs(sum(c for c, _ in part) - sum(r for _, r in part)) for part in bins) / len(ranked)
-    right, wrong = [c for c, r in ranked if r], [c for c, r in ranked if not r]
-    pairs = sum((a > b) + 0.5 * (a == b) for a in right for b in wrong)
-    return error, pairs / (len(right) * len(wrong))
+    return sum(abs(sum(stated - share for stated, share in part)) for part in bins) / len(ranked)
+
+
+def error_by_chance(found: Sequence[tuple[float, bool]]) -> float:
+    """Return the calibration error that statements without any error show on average over so many answers."""
+    chance = random.Random(CHANCE_SEED)
+    draws = [[(stated, chance.random() < stated) for stated, _ in found] for _ in range(CHANCE_DRAWS)]
+    return sum(map(calibration_error, draws)) / CHANCE_DRAWS
 
 
 def show(name: str, figures: dict[str, Any]) -> None:
@@ -466,8 +486,8 @@ def show(name: str, figures: dict[str, Any]) -> None:
     if figures["options_asked"]:
         print(f"{'':10} an option is right for {figures['option_right_share_of_asked']:.1%} of what is asked back")
     print(
-        f"{'':10} stated confidence is off by {figures['stated_off']:.3f}, area under the curve {figures['stated_area']:.3f},"
-        " among what is answered, without the rows"
+        f"{'':10} stated confidence is off by {figures['stated_off']:.3f}, {figures['stated_off_by_chance']:.3f} by chance alone,"
+        f" area under the curve {figures['stated_area']:.3f}, among what is answered, without the rows"
     )
     print(
         f"{'':10} wrong by cause: "

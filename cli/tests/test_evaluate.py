@@ -53,16 +53,28 @@ def test_a_replay_counts_what_was_right_and_what_recovery_fixed(folder: Path) ->
     figures = json.loads(result.output)
     assert figures["items"] == 6
     assert (figures["first_executable"], figures["first_right"]) == (2, 1)
-    assert (figures["final_executable"], figures["final_right"]) == (3, 2)
-    assert (figures["fixed"], figures["broken"]) == (1, 0)
+    assert (figures["final_executable"], figures["final_right"]) == (4, 3)
+    assert (figures["fixed"], figures["broken"]) == (2, 0)
     lines = {line["id"]: line for line in map(json.loads, out.read_text("utf-8").splitlines())}
-    assert lines["b"]["confidence"] < 0.7
+    assert lines["b"]["confidence"] > 0.9, "the translator reads what it was repaired to"
     assert lines["b"]["attempts"] == 2
     assert lines["a"]["confidence"] is None
-    assert lines["d"]["outcome"] == "failed"
+    assert lines["d"]["outcome"] == "answered", "no rule knows what income is, the translator reads the question"
+    assert lines["d"]["rules"] == []
     assert lines["e"]["outcome"] == "refused"
     again = CliRunner().invoke(app, [*arguments[:4], "--against", str(out), "--json"])
     assert json.loads(again.output)["against"] == {"only_here": [], "only_there": []}
+
+
+@pytest.mark.long
+def test_a_cross_check_says_how_sure_every_draft_is(folder: Path) -> None:
+    out = folder / "out.jsonl"
+    arguments = ["evaluate", str(folder / "items.jsonl"), "--databases", str(folder), "--items-out", str(out)]
+    result = CliRunner().invoke(app, [*arguments, "--cross-check"])
+    assert result.exit_code == 0, result.output
+    lines = {line["id"]: line for line in map(json.loads, out.read_text("utf-8").splitlines())}
+    assert lines["c"]["confidence"] == 0.2, "names were asked for, which is not what the translator reads"
+    assert 0.9 < lines["b"]["confidence"] < lines["a"]["confidence"]
 
 
 def test_rows_match_as_multisets_with_permuted_columns_and_near_numbers() -> None:

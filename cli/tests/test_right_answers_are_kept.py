@@ -29,7 +29,7 @@ pytestmark = [
 
 
 async def judged_of(items: list[Item], databases: Path) -> list[Judged]:
-    async with aclosing(evaluate([(item,) for item in items], databases, REPLAY)) as results:
+    async with aclosing(evaluate([(item,) for item in items], databases, REPLAY, cross_check=True)) as results:
         return [judged async for judged in results]
 
 

@@ -67,6 +67,7 @@ ANALYSIS = Analysis(
     tokens_out=5,
     confidence=0.8,
 )
+READ_TWICE = ANALYSIS.model_copy(update={"second_reading": "number of customers", "second_confidence": 0.9})
 OPTION = Option(id="1", text="Narrow the period", question="How many in 2023?", action=OptionAction.NARROW_PERIOD)
 PAGES = PagesAddress(run="7-1", count=2, page_size=100, sha256=("a" * 64, "b" * 64))
 BODIES: dict[EventName, Value] = {
@@ -77,6 +78,8 @@ BODIES: dict[EventName, Value] = {
         advice=Advice(
             code=FailureCode.COLUMN_NOT_FOUND, detail="no such column", facts=Facts(name="x", candidates=("y",))
         ),
+        analysis=READ_TWICE,
+        alternative_sql="SELECT COUNT(*) FROM t AS t1",
     ),
     EventName.DRAFTED: Drafted(draft=DRAFT, analysis=ANALYSIS, notes=("read as a count",)),
     EventName.CONFIRMED: Confirmed(asking_query_id="q0", sql_sha256="d" * 64, rows_affected_max=3),

@@ -17,7 +17,7 @@ from querybus.sql.guard.rules import GUARD_RULES
 from querybus.sql.limits.token_caps import _TYPES
 from querybus.sql.names.grouping import BARE_COLUMN_WARNING
 from querybus.sql.parse import GRAMMARS, kind_of
-from querybus.sql.render import normalise
+from querybus.sql.render import is_same_query, normalise
 from querybus_cli.evaluation.check_statements import catalog_of, judge
 
 FIXTURES = Path(__file__).parent / "sql"
@@ -309,3 +309,33 @@ def test_mysqls_pattern_operator_is_written_also_after_something_else_has_render
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert ran.stdout.strip() == "SELECT b FROM t WHERE b REGEXP '^x'"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        ("SELECT Name FROM Singer", 'select "name" from "singer";', True),
+        ("SELECT t1.name FROM singer AS t1 WHERE t1.age > 3", "SELECT name AS n FROM singer WHERE age > 3", True),
+        (
+            "SELECT a.name FROM singer AS a JOIN song AS b ON a.id = b.singer_id",
+            "SELECT singer.name FROM singer JOIN song ON singer.id = song.singer_id",
+            True,
+        ),
+        # A name that is used elsewhere says what it stands for.
+        ("SELECT a AS n, b AS m FROM t ORDER BY n LIMIT 1", "SELECT a AS m, b AS n FROM t ORDER BY n LIMIT 1", False),
+        # Two of one table are distinguished by their aliases alone.
+        (
+            "SELECT a.name FROM p AS a JOIN p AS b ON a.id = b.boss",
+            "SELECT b.name FROM p AS a JOIN p AS b ON a.id = b.boss",
+            False,
+        ),
+        ("SELECT name FROM singer WHERE name = 'Ann'", "SELECT name FROM singer WHERE name = 'ann'", False),
+        ("SELECT name FROM singer", "SELECT DISTINCT name FROM singer", False),
+        ("SELECT a, b FROM t", "SELECT b, a FROM t", False),
+        ("not a statement", "not  a statement", True),
+        ("not a statement", "no statement", False),
+    ],
+)
+def test_two_queries_are_the_same_but_for_how_names_are_written(one: str, other: str, is_same: bool) -> None:
+    assert is_same_query(one, other, Dialect.SQLITE) is is_same
+    assert is_same_query(other, one, Dialect.SQLITE) is is_same

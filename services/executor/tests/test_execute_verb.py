@@ -367,6 +367,40 @@ async def test_a_second_draft_is_shown_where_the_first_found_nothing_by_a_value_
     assert (kept.body.analysis.agreement, kept.body.result.rows) == (Agreement.DIFFERENT, ())
 
 
+async def test_a_reading_that_is_surer_than_a_repair_is_shown_as_what_it_is() -> None:
+    class Other(ShelfDatabase):
+        async def run(self, sql: str, **how: Any) -> Rows | Failure:
+            self.rows = ((1,),) if sql.endswith("LIMIT 11") else ((7,),)
+            return await super().run(sql, **how)
+
+    envelope = with_alternative(approved())
+    analysis = Analysis(
+        confidence=0.4, second_reading="Numbers of orders.", second_confidence=0.9, column_labels=("wrong",)
+    )
+    changes = {"analysis": analysis, "origin": Origin.RULE, "notes": ("`nr` was read as `id`",)}
+    concluded = await answered(envelope.with_body(envelope.body.model_copy(update=changes)), Other())
+    body, result = concluded.body, concluded.body.result
+    assert result is not None
+    assert (body.analysis.agreement, result.rows) == (Agreement.REPLACED, ((7,),))
+    assert (body.analysis.reading, body.analysis.confidence) == ("Numbers of orders.", 0.9)
+    # What was said of the repair and of the model's columns is not said of another statement.
+    assert (body.analysis.column_labels, body.notes) == ((), ())
+    assert (concluded.attempts[-1].origin, concluded.attempts[-1].executed) == (Origin.BUILTIN, True)
+
+
+async def test_a_draft_without_a_doubt_that_took_long_is_not_run_beside_another() -> None:
+    slow = Rows((ResultColumn(name="id"),), [(1,)], truncated=False, cut_bytes=False, duration_ms=1_500.0)
+    database = ShelfDatabase(found=slow)
+    body = (await answered(with_alternative(approved()), database)).body
+    assert ([asked[0] for asked in database.asked], body.analysis.agreement) == (
+        ["SELECT id FROM orders LIMIT 11"],
+        None,
+    )
+    database = ShelfDatabase(found=slow)
+    body = (await answered(with_alternative(approved(), "unused_value"), database)).body
+    assert body.analysis.agreement is Agreement.EQUAL, "a doubt is worth the time"
+
+
 async def test_a_second_draft_that_the_guard_refuses_is_not_run() -> None:
     database = ShelfDatabase()
     body = (await answered(with_alternative(approved(), sql="DELETE FROM orders"), database)).body

@@ -1,12 +1,13 @@
-"""Two results of one question are compared as they are shown; the second replaces the first only where that found nothing by a slip."""
+"""Two results of one question are compared as they are shown; the second replaces the first where that is by far the likelier slip."""
 
 from __future__ import annotations
 
 import pytest
 
-from querybus.core.messages import Agreement, ResultColumn, Scalar
+from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, ForeignKey, Table
+from querybus.core.messages import Agreement, Alternative, Analysis, Approved, Origin, ResultColumn, Scalar
 from querybus_executor.ports import Rows
-from querybus_executor.results.second_draft import agreement_of
+from querybus_executor.results.second_draft import agreement_of, finds_by_slip, is_surer
 
 Cells = list[tuple[Scalar, ...]]
 
@@ -46,3 +47,88 @@ def test_what_two_results_say_of_each_other(first: Rows, second: Rows, agreement
 
 def test_nothing_is_replaced_without_a_reason():
     assert agreement_of(rows(), rows((3,)), may_replace=False) is Agreement.DIFFERENT
+
+
+def test_the_surer_one_is_shown_wherever_they_differ_and_it_found_something():
+    assert agreement_of(rows((2,)), rows((3,)), may_replace=False, is_surer=True) is Agreement.REPLACED
+    assert agreement_of(rows((3,)), rows((3,)), may_replace=False, is_surer=True) is Agreement.EQUAL
+    assert agreement_of(rows((2,)), rows(), may_replace=False, is_surer=True) is Agreement.DIFFERENT
+    cut = rows((3,), (4,), truncated=True)
+    assert agreement_of(rows((2,)), cut, may_replace=False, is_surer=True) is Agreement.DIFFERENT
+
+
+HOTEL = Catalog(
+    connection="hotel",
+    dialect=Dialect.SQLITE,
+    tables=(
+        Table(
+            name="rooms",
+            columns=(
+                Column(name="id", type="INTEGER", kind=ColumnKind.INTEGER),
+                Column(
+                    name="kind", type="TEXT", kind=ColumnKind.TEXT, values=("single", "suite"), values_complete=True
+                ),
+            ),
+            primary_key=("id",),
+        ),
+        Table(
+            name="stays",
+            columns=(
+                Column(name="id", type="INTEGER", kind=ColumnKind.INTEGER),
+                Column(name="room_id", type="INTEGER", kind=ColumnKind.INTEGER),
+                Column(name="nights", type="INTEGER", kind=ColumnKind.INTEGER),
+                Column(name="guest", type="TEXT", kind=ColumnKind.TEXT, values=("Ann",)),
+            ),
+            primary_key=("id",),
+            foreign_keys=(ForeignKey(columns=("room_id",), referred_table="rooms", referred_columns=("id",)),),
+        ),
+    ),
+)
+BY_KEY = "SELECT COUNT(*) FROM stays JOIN rooms ON stays.room_id = rooms.id WHERE kind = 'suite'"
+
+
+def approved(
+    sql: str, second: str = BY_KEY, *, origin: Origin = Origin.MODEL, repaired: float | None = None, read: float = 0.9
+) -> Approved:
+    return Approved(
+        sql=sql,
+        dialect=Dialect.SQLITE,
+        origin=origin,
+        tables=(),
+        alternative=Alternative(draft=second, sql=second),
+        row_limit=10,
+        checked=("static",),
+        analysis=Analysis(confidence=repaired, second_reading="Number of stays.", second_confidence=read),
+    )
+
+
+@pytest.mark.parametrize(
+    ("sql", "is_slip"),
+    [
+        # The same values, and both are there: only the way of joining differs.
+        ("SELECT COUNT(*) FROM stays JOIN rooms ON stays.id = rooms.id WHERE kind = 'suite'", True),
+        ("SELECT COUNT(*) FROM stays JOIN rooms ON stays.id = rooms.id WHERE kind IN ('suite')", True),
+        # Nobody need have stayed there: what is compared may be what was asked for.
+        ("SELECT COUNT(*) FROM stays JOIN rooms ON stays.id = rooms.id WHERE kind = 'penthouse'", False),
+        ("SELECT COUNT(*) FROM stays JOIN rooms ON stays.id = rooms.id WHERE kind = 'single'", False),
+        ("SELECT COUNT(*) FROM stays WHERE guest = 'Ben'", False),
+        ("SELECT COUNT(*) FROM stays JOIN rooms ON stays.id = rooms.id WHERE kind = 'suite' AND nights > 90", False),
+        ("SELECT COUNT(*) FROM rooms WHERE kind = 'suite' AND NOT id IN (SELECT room_id FROM stays)", False),
+        ("SELECT kind FROM rooms EXCEPT SELECT kind FROM rooms WHERE kind = 'suite'", False),
+        ("SELECT room_id FROM stays GROUP BY room_id HAVING COUNT(*) > 9", False),
+        ("SELECT FROM WHERE", False),
+    ],
+)
+def test_a_first_draft_without_a_row_is_a_slip_only_where_both_ask_for_the_same_values_and_these_are_there(
+    sql: str, is_slip: bool
+):
+    assert finds_by_slip(approved(sql), HOTEL) is is_slip
+
+
+def test_the_translator_is_surer_only_than_a_repair_and_by_far():
+    assert is_surer(approved("SELECT 1", origin=Origin.RULE, repaired=0.5))
+    assert not is_surer(approved("SELECT 1", origin=Origin.RULE, repaired=0.7))
+    assert not is_surer(approved("SELECT 1", origin=Origin.RULE)), "only its form was wrong"
+    assert not is_surer(approved("SELECT 1", origin=Origin.MODEL, repaired=0.1)), (
+        "what ran by itself is never passed over"
+    )

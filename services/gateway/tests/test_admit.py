@@ -298,9 +298,13 @@ def test_a_request_that_says_something_always_wins():
 
 def test_what_the_server_caps_holds_for_switches_as_for_numbers():
     caps = OptionCaps(
-        count_total=False, stream_tokens=False, syntax_validation_always=True, forbidden_check_always=True
+        count_total=False,
+        stream_tokens=False,
+        syntax_validation_always=True,
+        forbidden_check_always=True,
+        cross_check_always=True,
     )
     asked = Options(count_total=True, stream_tokens=True, enable_syntax_validation=False, enable_forbidden_check=False)
     capped = cap(asked, caps)
     assert (capped.count_total, capped.stream_tokens) == (False, False)
-    assert (capped.enable_syntax_validation, capped.enable_forbidden_check) == (True, True)
+    assert (capped.enable_syntax_validation, capped.enable_forbidden_check, capped.cross_check) == (True, True, True)

@@ -1,4 +1,4 @@
-"""A doubtful first draft is asked for once more; what comes out alike says more than either."""
+"""A draft is compared with the translator's reading, else a doubtful one with another; what comes out alike says more than either."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from services.generator.tests.shop_for_generation import SHOP, SpokenModel, aske
 
 from querybus.core.envelope import Envelope
 from querybus.core.failure import Failure, FailureCode
-from querybus.core.messages import Agreement, Drafted
+from querybus.core.messages import Agreement, Asked, Clarifies, Drafted, OptionAction
 from querybus.core.options import Options
 from querybus.text.synonyms import link_words
 from querybus_generator.linking.index import LinkIndex
@@ -18,6 +18,7 @@ from querybus_generator.reply.doubts import DraftDoubt, doubts_of
 ABSENT = "SELECT COUNT(*) FROM orders WHERE status = 'OPENED'"
 FINE = "SELECT COUNT(*) FROM orders WHERE status = 'open'"
 QUESTION = "How many orders are open?"
+UNREAD = "How many blorfed orders are open?"
 
 
 def drafted(found: Any) -> Drafted:
@@ -26,9 +27,55 @@ def drafted(found: Any) -> Drafted:
     return found.body
 
 
-async def test_a_value_that_its_column_cannot_have_is_asked_about_once_more():
-    model = SpokenModel(ABSENT, FINE)
+async def test_the_translators_reading_is_the_second_draft_where_it_is_sure():
+    model = SpokenModel(ABSENT)
     body = drafted(await run(asked(QUESTION), model=model))
+    assert body.draft.sql == ABSENT
+    assert body.alternative_sql == 'SELECT COUNT(*) FROM "orders" WHERE "status" = \'open\''
+    assert body.analysis.doubts == ("absent_value",)
+    assert body.analysis.second_reading == "Number of orders, only where status is open."
+    assert body.analysis.second_confidence > 0.7
+    assert len(model.prompts) == 1, "reading costs no call"
+
+
+@pytest.mark.parametrize("said", [FINE, "select count(*) as n from Orders as o where o.status = 'open'"])
+async def test_what_the_translator_reads_alike_is_an_agreement_and_nothing_to_compare(said: str):
+    body = drafted(await run(asked(QUESTION, options=Options(cross_check=True)), model=SpokenModel(said)))
+    assert (body.alternative_sql, body.analysis.agreement) == (None, Agreement.SAME_STATEMENT)
+
+
+async def test_a_question_that_the_translator_cannot_read_is_marked_as_such():
+    body = drafted(await run(asked(UNREAD, options=Options(cross_check=True)), model=SpokenModel(FINE)))
+    assert (body.alternative_sql, body.analysis.second_reading, body.analysis.agreement) == (None, "", None)
+
+
+async def test_a_draft_without_a_doubt_is_read_only_where_every_draft_is_to_be():
+    fine = drafted(await run(asked(QUESTION), model=SpokenModel(FINE)))
+    assert (fine.analysis.doubts, fine.analysis.second_reading) == ((), None)
+    checked = drafted(await run(asked(QUESTION, options=Options(cross_check=True)), model=SpokenModel(FINE)))
+    assert checked.analysis.second_reading == "Number of orders, only where status is open."
+
+
+async def test_a_draft_that_will_have_to_be_repaired_is_read_and_not_asked_for_twice():
+    model = SpokenModel("SELECT COUNT(*) FROM orders WHERE stat = 'open'", FINE)
+    body = drafted(await run(asked(QUESTION), model=model))
+    assert (body.analysis.doubts, len(model.prompts)) == (("unknown_name",), 1)
+    assert body.alternative_sql == 'SELECT COUNT(*) FROM "orders" WHERE "status" = \'open\''
+    model = SpokenModel("SELECT COUNT(*) FROM orders WHERE stat = 'open'", FINE)
+    body = drafted(await run(asked(UNREAD), model=model))
+    assert (body.alternative_sql, len(model.prompts)) == (None, 1)
+
+
+async def test_what_a_person_has_chosen_is_compared_with_nothing():
+    chosen = Asked(clarifies=Clarifies(query_id="q0", option_id="1", action=OptionAction.CHOOSE_SOURCE))
+    envelope = asked(QUESTION, options=Options(cross_check=True))
+    body = drafted(await run(envelope.with_body(chosen), model=SpokenModel(ABSENT, FINE)))
+    assert body.analysis.second_reading is None
+
+
+async def test_a_second_draft_by_the_model_is_for_what_the_translator_cannot_read():
+    model = SpokenModel(ABSENT, FINE)
+    body = drafted(await run(asked(UNREAD), model=model))
     assert (body.draft.sql, body.alternative_sql) == (ABSENT, FINE)
     assert body.analysis.doubts == ("absent_value",)
     assert len(model.prompts) == 2
@@ -39,22 +86,22 @@ async def test_a_value_that_its_column_cannot_have_is_asked_about_once_more():
 
 async def test_a_draft_without_a_doubt_costs_one_call():
     model = SpokenModel(FINE)
-    body = drafted(await run(asked(QUESTION), model=model))
+    body = drafted(await run(asked(UNREAD), model=model))
     assert (body.alternative_sql, body.analysis.doubts, len(model.prompts)) == (None, (), 1)
 
 
 async def test_the_same_statement_twice_is_an_agreement_and_nothing_to_compare():
-    body = drafted(await run(asked(QUESTION), model=SpokenModel(ABSENT, f"```sql\n{ABSENT.lower()};\n```")))
+    body = drafted(await run(asked(UNREAD), model=SpokenModel(ABSENT, f"```sql\n{ABSENT.lower()};\n```")))
     assert (body.alternative_sql, body.analysis.agreement) == (None, Agreement.SAME_STATEMENT) or (
         body.alternative_sql is not None
     )
-    body = drafted(await run(asked(QUESTION), model=SpokenModel(ABSENT, f"```sql\n{ABSENT}\n```")))
+    body = drafted(await run(asked(UNREAD), model=SpokenModel(ABSENT, f"```sql\n{ABSENT}\n```")))
     assert (body.alternative_sql, body.analysis.agreement) == (None, Agreement.SAME_STATEMENT)
 
 
 async def test_a_second_draft_with_a_doubt_of_its_own_is_marked():
     second = "SELECT COUNT(*) FROM orders WHERE status = 'opened up'"
-    body = drafted(await run(asked(QUESTION), model=SpokenModel(ABSENT, second)))
+    body = drafted(await run(asked(UNREAD), model=SpokenModel(ABSENT, second)))
     assert (body.alternative_sql, body.analysis.doubts) == (second, ("absent_value", "second_doubtful"))
 
 
@@ -62,14 +109,15 @@ async def test_a_second_draft_with_a_doubt_of_its_own_is_marked():
     "second", ["I cannot say.", "", Failure.of(FailureCode.MODEL_UNAVAILABLE, "gone")], ids=["prose", "nothing", "away"]
 )
 async def test_a_second_call_that_brings_nothing_takes_nothing_away(second: Any):
-    body = drafted(await run(asked(QUESTION), model=SpokenModel(ABSENT, second)))
+    body = drafted(await run(asked(UNREAD), model=SpokenModel(ABSENT, second)))
     assert (body.draft.sql, body.alternative_sql) == (ABSENT, None)
 
 
 async def test_who_wants_none_gets_none():
-    model = SpokenModel(ABSENT, FINE)
-    body = drafted(await run(asked(QUESTION, options=Options(second_draft=False)), model=model))
-    assert (body.alternative_sql, len(model.prompts)) == (None, 1)
+    for question in (QUESTION, UNREAD):
+        model = SpokenModel(ABSENT, FINE)
+        body = drafted(await run(asked(question, options=Options(second_draft=False)), model=model))
+        assert (body.alternative_sql, body.analysis.second_reading, len(model.prompts)) == (None, None, 1)
 
 
 def test_doubts_are_about_what_is_known_completely():
@@ -93,6 +141,53 @@ def test_a_draft_that_leaves_out_the_table_of_the_question_is_doubtful():
     index = LinkIndex(SHOP, words=link_words())
     assert doubts_of("SELECT COUNT(*) FROM customers", "How many orders are there?", index) == {DraftDoubt.UNUSED_TABLE}
     assert doubts_of("SELECT COUNT(*) FROM Orders", "How many orders are there?", index) == set()
-    assert doubts_of("SELECT COUNT(*) FROM order", "How many orders are there?", index) == set()
+    # A name that is no table's is repaired: that it is not the question's table is no doubt of its own.
+    assert doubts_of("SELECT COUNT(*) FROM ordres", "How many orders are there?", index) == {DraftDoubt.UNKNOWN_NAME}
     # A question that goes on from another is read with it.
     assert doubts_of("SELECT COUNT(*) FROM orders", "And of those?", index, asked="How many orders?") == set()
+
+
+@pytest.mark.parametrize(
+    ("sql", "is_unknown"),
+    [
+        ("SELECT name FROM customers", False),
+        ("SELECT c.name AS n FROM customers AS c ORDER BY n", False),
+        ("SELECT COUNT(*) FROM orders AS o JOIN customers AS c ON o.customer_id = c.id WHERE c.city = 'Berlin'", False),
+        ("WITH x AS (SELECT id AS k FROM orders) SELECT k FROM x", False),
+        ("SELECT s.k FROM (SELECT id AS k FROM orders) AS s", False),
+        ("SELECT id FROM orders AS o WHERE EXISTS (SELECT 1 FROM customers AS c WHERE c.id = o.customer_id)", False),
+        ('SELECT COUNT(*) FROM customers WHERE city = "Berlin"', False),
+        ("SELECT * FROM orders", False),
+        ("SELECT nome FROM customers", True),
+        ("SELECT o.name FROM orders AS o JOIN customers AS c ON o.customer_id = c.id", True),
+        ("SELECT x.name FROM customers AS c", True),
+        ("SELECT name FROM clients", True),
+    ],
+)
+def test_a_name_that_is_not_where_it_is_looked_for_is_a_doubt(sql: str, is_unknown: bool):
+    found = doubts_of(sql, "q", LinkIndex(SHOP, words=link_words()))
+    assert (DraftDoubt.UNKNOWN_NAME in found) is is_unknown
+
+
+@pytest.mark.parametrize(
+    ("sql", "is_undeclared"),
+    [
+        ("SELECT 1 FROM orders AS o JOIN customers AS c ON o.customer_id = c.id", False),
+        ("SELECT 1 FROM orders AS o JOIN customers AS c ON c.id = o.customer_id AND c.city = 'Berlin'", False),
+        ("SELECT 1 FROM customers WHERE id IN (SELECT customer_id FROM orders)", False),
+        ("SELECT 1 FROM orders AS o JOIN orders AS p ON o.customer_id = p.customer_id", False),
+        ("SELECT 1 FROM customers WHERE city = (SELECT MAX(city) FROM customers)", False),
+        ("SELECT 1 FROM orders AS o JOIN customers AS c ON o.id = c.id", True),
+        ("SELECT 1 FROM orders AS o JOIN customers AS c ON o.status = c.city", True),
+        ("SELECT 1 FROM customers WHERE id IN (SELECT id FROM orders)", True),
+        ("SELECT 1 FROM customers AS c WHERE EXISTS (SELECT 1 FROM orders AS o WHERE o.id = c.id)", False),
+    ],
+)
+def test_tables_that_are_joined_by_what_no_declared_key_relates_are_a_doubt(sql: str, is_undeclared: bool):
+    found = doubts_of(sql, "q", LinkIndex(SHOP, words=link_words()))
+    assert (DraftDoubt.UNDECLARED_JOIN in found) is is_undeclared
+    without = SHOP.model_copy(
+        update={"tables": tuple(table.model_copy(update={"foreign_keys": ()}) for table in SHOP.tables)}
+    )
+    found = doubts_of(sql, "q", LinkIndex(without, words=link_words()))
+    assert DraftDoubt.UNDECLARED_JOIN not in found, "where no key is declared, none is missing"

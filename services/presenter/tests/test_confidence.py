@@ -65,3 +65,28 @@ def test_rows_say_nothing_of_what_a_model_a_person_or_a_pair_wrote() -> None:
     assert stated(Analysis(confidence=0.8), (), Origin.VERIFIED) == 0.8
     assert stated(Analysis(agreement=Agreement.EQUAL), (), Origin.MODEL) == 0.85
     assert stated(Analysis(), ()) is None
+
+
+def test_a_reading_beside_a_models_draft_says_more_than_another_of_the_models() -> None:
+    def beside(agreement: Agreement | None, reading: str | None) -> float | None:
+        return stated(Analysis(agreement=agreement, second_reading=reading), DISTINCT, Origin.MODEL)
+
+    assert beside(Agreement.EQUAL, "Number of orders.") == beside(Agreement.SAME_STATEMENT, "Number of orders.") == 0.95
+    assert beside(Agreement.DIFFERENT, "Number of orders.") == 0.2
+    assert beside(Agreement.EQUAL, "") == 0.85, "the model was asked twice"
+    assert beside(None, "") is None
+    assert beside(Agreement.NOT_COMPARED, "Number of orders.") is None
+
+
+def test_a_reading_beside_a_repair_moves_its_confidence_in_place_of_its_rows() -> None:
+    def beside(agreement: Agreement | None, reading: str | None) -> float:
+        analysis = Analysis(confidence=0.6, agreement=agreement, second_reading=reading)
+        found = stated(analysis, DISTINCT * 2, Origin.RULE)
+        assert found is not None
+        return found
+
+    by_rows, unread = beside(None, None), beside(None, "")
+    different, equal = beside(Agreement.DIFFERENT, "Names."), beside(Agreement.EQUAL, "Names.")
+    assert unread < 0.6 < different < equal
+    assert by_rows < 0.6
+    assert beside(Agreement.NOT_COMPARED, "Names.") == 0.6

@@ -213,3 +213,15 @@ def test_what_a_second_draft_came_to_is_said_and_counted_into_the_confidence():
         answer = answered("SELECT COUNT(*) FROM cust_tbl", analysis=Analysis(agreement=agreement))
         assert answer.confidence == confidence
         assert any(said in note for note in answer.notes) if said else answer.notes == ()
+
+
+@pytest.mark.parametrize("audience", ["business", "analyst"])
+def test_how_else_a_question_reads_is_said_where_its_reader_may_see_it(audience: Audience):
+    def notes(agreement: Agreement, reading: str) -> str:
+        analysis = Analysis(agreement=agreement, second_reading=reading)
+        return " ".join(answered("SELECT COUNT(*) FROM cust_tbl", analysis=analysis, audience=audience).notes)
+
+    assert "Read as “Number of customers”" in notes(Agreement.DIFFERENT, "Number of customers.")
+    assert "the answer to “Number of customers”" in notes(Agreement.REPLACED, "Number of customers.")
+    assert ("cust_tbl" in notes(Agreement.DIFFERENT, "Number of cust_tbl.")) is (audience == "analyst")
+    assert "another result" in notes(Agreement.DIFFERENT, "Number of cust_tbl.")

@@ -13,7 +13,19 @@ from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, ForeignK
 from querybus.core.delivery import Delivery
 from querybus.core.envelope import Attempt, Envelope, PathStep, drafted, failed
 from querybus.core.failure import TRAITS, Ending, Facts, Failure, FailureCode
-from querybus.core.messages import Concluded, Draft, Drafted, Failed, Origin, Outcome, Returned, RuleName, Trigger
+from querybus.core.messages import (
+    Agreement,
+    Analysis,
+    Concluded,
+    Draft,
+    Drafted,
+    Failed,
+    Origin,
+    Outcome,
+    Returned,
+    RuleName,
+    Trigger,
+)
 from querybus.core.options import OptionCaps, Options, RepairPolicy, cap
 from querybus.core.policy import Connection, ConnectionPolicy
 from querybus.core.subjects import EventName, StageName
@@ -580,3 +592,61 @@ async def test_recovery_ends_whatever_fails_in_whatever_order(data: st.DataObjec
         envelope = failed(event, failure, StageName.VALIDATOR)
     assert after.retries.generation <= retries_max
     assert after.retries.mend <= REPAIRS_PER_QUERY_MAX
+
+
+@pytest.mark.parametrize("policy", ["rules_first", "model_first"])
+async def test_a_second_draft_goes_with_what_follows_a_failure(policy: RepairPolicy):
+    analysis = Analysis(model="m", second_reading="Cities.", second_confidence=0.9, agreement=Agreement.SAME_STATEMENT)
+    envelope = failure_event(FailureCode.COLUMN_NOT_FOUND, sql="SELECT citty FROM customers", facts=Facts(name="citty"))
+    changes = {"analysis": analysis, "alternative_sql": "SELECT city FROM customers AS c"}
+    envelope = envelope.with_body(envelope.body.model_copy(update=changes), options=Options(repair_policy=policy))
+    after = (await recovered(envelope)).body
+    assert isinstance(after, Drafted if policy == "rules_first" else Returned)
+    assert after.alternative_sql == "SELECT city FROM customers AS c"
+    assert (after.analysis.model, after.analysis.second_reading) == ("m", "Cities.")
+    if isinstance(after, Drafted):
+        assert after.analysis.agreement is None, "the statement that both wrote is not the one that runs now"
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_read"),
+    [
+        ({}, True),
+        ({"origin": Origin.USER}, False),
+        ({"policy": "off"}, False),
+        ({"code": FailureCode.SAFETY}, False),
+        ({"second": None}, False),
+        ({"reading": ""}, False),
+        ({"earlier": (Attempt(origin=Origin.BUILTIN, sql="SELECT city FROM customers"),)}, False),
+    ],
+    ids=["a model's", "a person's", "no repair wanted", "refused", "none", "not read", "tried"],
+)
+async def test_where_no_rule_has_anything_the_translators_reading_is_better_than_nothing(
+    changes: dict[str, Any], is_read: bool
+):
+    envelope = failure_event(
+        changes.get("code", FailureCode.TABLE_NOT_FOUND),
+        sql="SELECT zzz FROM qqq",
+        origin=changes.get("origin", Origin.MODEL),
+        facts=Facts(name="qqq"),
+        earlier=changes.get("earlier", ()),
+        options=Options(repair_policy=changes.get("policy", "rules_only")),
+    )
+    analysis = Analysis(
+        column_labels=("Z",), second_reading=changes.get("reading", "Cities."), second_confidence=0.9, model="m"
+    )
+    second = changes.get("second", "SELECT city FROM customers")
+    after = await recovered(
+        envelope.with_body(envelope.body.model_copy(update={"analysis": analysis, "alternative_sql": second}))
+    )
+    if not is_read:
+        assert not isinstance(after.body, Drafted)
+        return
+    assert isinstance(after.body, Drafted)
+    assert (after.body.draft.sql, after.body.draft.origin) == ("SELECT city FROM customers", Origin.BUILTIN)
+    assert (after.body.analysis.reading, after.body.analysis.confidence) == ("Cities.", 0.9)
+    assert (after.body.analysis.column_labels, after.body.alternative_sql) == ((), None)
+    again = await recovered(
+        failed(after, Failure.of(FailureCode.TABLE_NOT_FOUND, "no such table"), StageName.VALIDATOR)
+    )
+    assert not isinstance(again.body, Drafted), "it is tried once"

@@ -65,6 +65,10 @@ def evaluate_items(
         RepairPolicy | None, typer.Option(help="who repairs what fails; default: a model first, then rules")
     ] = None,
     mode: Annotated[Mode, typer.Option(help="the mode of items that name none")] = Mode.DATABASE,
+    cross_check: Annotated[
+        bool,
+        typer.Option("--cross-check", help="compare every draft with the translator's reading, not only doubtful ones"),
+    ] = False,
     items_out: Annotated[
         Path | None, typer.Option(help="write one JSON line per item to this file, each as it is known")
     ] = None,
@@ -88,7 +92,7 @@ def evaluate_items(
 
     threads = usage(read_threads, path)
     before = None if against is None else usage(read_right, against)
-    results = evaluate(threads, databases, model, policy=policy, mode=mode)
+    results = evaluate(threads, databases, model, policy=policy, mode=mode, cross_check=cross_check)
     try:
         judged = run(collected(results, sum(map(len, threads)), items_out))
     except (ValueError, OSError) as error:

@@ -31,6 +31,7 @@ from querybus_cli.evaluation.sqlite_rows import Rows, open_read_only, rows_of
 from querybus_executor.engines.sqlite.edge import sqlite_edge
 from querybus_executor.engines.sqlite.introspect import open_sqlite_catalog
 from querybus_executor.ports import Purpose
+from querybus_executor.results.second_draft import compared, with_second
 from querybus_executor.results.value_suggestions import asked_back
 from querybus_generator.conversation.history import NoHistory
 from querybus_generator.conversation.turns import ROWS_WHOLE_MAX, Turn
@@ -38,6 +39,7 @@ from querybus_generator.generate import Resources, generate, generation_failed
 from querybus_generator.linking.linker import Linker
 from querybus_generator.ports import Ports
 from querybus_generator.prompts.texts import load_texts
+from querybus_presenter.confidence import confidence_of
 from querybus_recovery.guidance import load_guidance
 from querybus_recovery.recover import recover
 from querybus_recovery.rules.candidate import Repair
@@ -111,6 +113,7 @@ class Asker:
     model: str | None
     mode: Mode
     policy: RepairPolicy | None
+    cross_check: bool
     stages: Stages
 
 
@@ -223,8 +226,7 @@ class Asking:
                 today=self.item.as_of,
                 repair_policy=self.asker.policy,
                 model=self.asker.model,
-                # A recording holds no second draft to compare with.
-                second_draft=self.asker.model is not None,
+                cross_check=self.asker.cross_check,
             ),
             asked_at=self._now,
             deadline_at=self._now + int(SECONDS_PER_ITEM * 1_000),
@@ -236,10 +238,12 @@ class Asking:
         return self.item.mode or self.asker.mode
 
     async def _generated(self, envelope: Envelope[Any]) -> Envelope[Any]:
+        # A recording says the same at each event, and at none of them twice: that would be no second draft.
+        model = Recorded(self.model.first) if isinstance(self.model, Recorded) else self.model
         result = await self.asker.stages.generate(
             envelope,
             self._delivery(),
-            ports=Ports(catalogs=self.place, connections=self.place, history=self.thread, model=self.model),
+            ports=Ports(catalogs=self.place, connections=self.place, history=self.thread, model=model),
             resources=Resources(linker=self.place.linker, texts=_TEXTS),
         )
         after = generation_failed(envelope, result) if isinstance(result, Failure) else result
@@ -264,17 +268,22 @@ class Asking:
         if isinstance(rows, Failure):
             return self._passed(failed(approval, rows, StageName.EXECUTOR), StageName.EXECUTOR)
         first = tuple(tuple(row) for row in rows.rows[:ROWS_WHOLE_MAX])
+        result = Result(columns=rows.columns, rows=first, row_count=rows.row_count)
+        # The validator has checked both drafts; nothing is under a policy here.
+        body, result = await compared(
+            approval, rows, result, self.place.engine, self.place.catalog, lambda _: None, STATEMENT_SECONDS
+        )
         conclusion = Concluded(
             outcome=Outcome.ANSWERED,
             stage=StageName.EXECUTOR,
             sql=body.sql,
             dialect=body.dialect,
-            result=Result(columns=rows.columns, rows=first, row_count=rows.row_count),
+            result=result,
             analysis=body.analysis,
             notes=body.notes,
         )
         conclusion = asked_back(approval, conclusion, self.place.catalog, _POLICY)
-        return self._passed(concluded(approval, conclusion), StageName.EXECUTOR)
+        return self._passed(concluded(with_second(approval, body), conclusion), StageName.EXECUTOR)
 
     async def _recovered(self, envelope: Envelope[Failed]) -> Envelope[Any]:
         after = await self.asker.stages.recover(
@@ -346,7 +355,7 @@ class Asking:
             first_sql=first_sql,
             sql=sql,
             attempts=len(attempts),
-            confidence=body.analysis.confidence if body is not None and ran else None,
+            confidence=confidence_of(end, ()) if end is not None and ran else None,
             first_code=self._code.value if self._code else None,
             mended=ran and not isinstance(first, list),
             milliseconds=milliseconds,

@@ -35,6 +35,7 @@ async def evaluate(
     *,
     policy: RepairPolicy | None = None,
     mode: Mode = Mode.DATABASE,
+    cross_check: bool = False,
     stages: Stages | None = None,
 ) -> AsyncGenerator[Judged]:
     """Give what became of each item as soon as it is known; ValueError before the first, for a model without an address
@@ -42,7 +43,13 @@ async def evaluate(
     """
     files = {name: database_file(databases, name) for name in {item.database for thread in threads for item in thread}}
     api = None if model in (REPLAY, BUILTIN) else _api(model)
-    asker = Asker(model=None if model == REPLAY else model, mode=mode, policy=policy, stages=stages or Stages())
+    asker = Asker(
+        model=None if model == REPLAY else model,
+        mode=mode,
+        policy=policy,
+        cross_check=cross_check,
+        stages=stages or Stages(),
+    )
     places: dict[str, Place] = {}
     children = sqlite_children(size=1, reserved=1)
     await children.start()

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final, cast
 
-from querybus.core.failure import Failure
+from querybus.core.failure import Failure, FailureCode
 from querybus.core.stored.models import USUAL_PROMPTING, Prompting
 from querybus.llm.dialogue import ChatMessage, ModelReply
 from querybus_generator.ports import ChatModel
@@ -43,11 +43,12 @@ def own_statements(answer: str) -> tuple[str, ...]:
 
 
 class Recorded:
-    """A chat model that gives a recorded answer, and again nothing else when it is asked again."""
+    """A chat model that gives a recorded answer, once: whoever asks again within one event learns that there is no other."""
 
     def __init__(self, answer: str) -> None:
         self.first = answer
         self.calls = self.tokens_in = self.tokens_out = 0
+        self._has_spoken = False
 
     async def prompting(self, tenant: str, model: str | None) -> Prompting | None:
         """Return the usual prompting."""
@@ -63,8 +64,11 @@ class Recorded:
         tenant: str = "",
         on_text: Callable[[str], None] | None = None,
     ) -> ModelReply | Failure:
-        """Return the recorded answer."""
+        """Return the recorded answer, or that it was given."""
         del messages, timeout_seconds, model, tenant, on_text
+        if self._has_spoken:
+            return Failure.of(FailureCode.MODEL_UNAVAILABLE, "a recording holds one answer")
+        self._has_spoken = True
         return ModelReply(self.first, 0, 0, "replay")
 
 

@@ -33,6 +33,7 @@ class Options(TypedDict, total=False):
     page_size: int
     count_total: bool
     second_draft: bool
+    cross_check: bool
     summary: bool
     chart: Literal["auto", "none"]
     dry_run: bool

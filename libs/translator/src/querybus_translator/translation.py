@@ -45,7 +45,7 @@ EARLIER_MAX: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Translated:
-    """SQL in the catalog's dialect, how the question was read, and how sure that is (0..1)."""
+    """SQL in the catalog's dialect, how the question was read for engineers, and how sure that is (0..1)."""
 
     sql: str
     reading: str
@@ -54,6 +54,8 @@ class Translated:
     notes: tuple[str, ...]
     left_out: tuple[str, ...] = ()
     """Words that the reading leaves out; only where its asker has seen that and wanted it."""
+    in_words: str = ""
+    """The reading in the words of its language, as it is offered to people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,18 +88,25 @@ class QuestionRead:
 
 
 def translate(
-    question: str, catalog: Catalog, *, language: Language | None = None, today: date, accepted: bool = False
+    question: str,
+    catalog: Catalog,
+    *,
+    language: Language | None = None,
+    today: date,
+    accepted: bool = False,
+    asks_back: bool = True,
 ) -> Translated | NotRead:
     """Return the SQL for a question about a catalog, or what of the question could not be read.
 
-    `accepted` says that its asker has seen the likely reading and wants it.
+    `accepted` says that its asker has seen the likely reading and wants it. Without `asks_back` what could not be read comes
+    without a word of what may be meant: to look for that takes several times as long as to read.
     """
     index = index_of(catalog)
     read = read_question(question, index, today)
     offered = _likely(read) or _best(read) if accepted and read.command is None else None
     if offered is not None:
-        return _translated(replace(read, readings=(offered,)), index)
-    return answer_from(read, index, language or detect_language(question))
+        return _translated(replace(read, readings=(offered,)), index, language or detect_language(question))
+    return answer_from(read, index, language or detect_language(question), asks_back=asks_back)
 
 
 def likely_sql(question: str, catalog: Catalog, *, today: date) -> str | None:
@@ -107,16 +116,23 @@ def likely_sql(question: str, catalog: Catalog, *, today: date) -> str | None:
 
 
 def translate_in_thread(
-    question: str, earlier: Sequence[str], catalog: Catalog, *, language: Language | None = None, today: date
+    question: str,
+    earlier: Sequence[str],
+    catalog: Catalog,
+    *,
+    language: Language | None = None,
+    today: date,
+    asks_back: bool = True,
 ) -> Translated | NotRead:
     """Return the SQL for a question of a thread; `earlier` are the thread's questions before it, oldest first.
 
-    A follow-up changes what was read last. The earlier questions are read again, at most EARLIER_MAX of them.
+    A follow-up changes what was read last. The earlier questions are read again, at most EARLIER_MAX of them. Without
+    `asks_back` what could not be read comes without a word of what may be meant.
     """
     index = index_of(catalog)
     spoken = language or detect_language(question)
     read = read_question(question, index, today)
-    alone = answer_from(read, index, spoken)
+    alone = answer_from(read, index, spoken, asks_back=asks_back)
     if not earlier or read.command is not None or (isinstance(alone, Translated) and not _follows(question, read)):
         return alone
     previous = last_form(earlier, index, today)
@@ -124,8 +140,11 @@ def translate_in_thread(
     if followed is None or not is_sure(followed):
         # "As a percentage" is no question about whatever column is called so.
         is_left = isinstance(alone, Translated) and not _stands_alone(read) and read.readings[0].form.is_plain
+        if is_left and not asks_back:
+            return NotRead(Trigger.AMBIGUOUS_QUESTION, "", ())
         return _not_read(read, index, spoken, read.readings[0]) if is_left else alone
-    return _translated(QuestionRead(question, today, tuple(followed.sketch.nodes), (followed,), None, ()), index)
+    changed = QuestionRead(question, today, tuple(followed.sketch.nodes), (followed,), None, ())
+    return _translated(changed, index, spoken)
 
 
 def _follows(question: str, read: QuestionRead) -> bool:
@@ -175,7 +194,9 @@ def read_question(question: str, index: CatalogIndex, today: date) -> QuestionRe
     )
 
 
-def answer_from(read: QuestionRead, index: CatalogIndex, language: Language) -> Translated | NotRead:
+def answer_from(
+    read: QuestionRead, index: CatalogIndex, language: Language, *, asks_back: bool = True
+) -> Translated | NotRead:
     """Return the best reading's SQL if it is sure enough, else what has to be asked back."""
     if not read.nodes:
         return NotRead(Trigger.AMBIGUOUS_QUESTION, read.question.strip()[:80], ())
@@ -183,11 +204,13 @@ def answer_from(read: QuestionRead, index: CatalogIndex, language: Language) -> 
         return NotRead(Trigger.AMBIGUOUS_QUESTION, read.command, suggest(index, (), language))
     best = read.readings[0] if read.readings else None
     if best is None or not is_sure(best):
+        if not asks_back:
+            return NotRead(Trigger.AMBIGUOUS_QUESTION, "", ())
         return _choice(read, index, language) or _not_read(read, index, language, best)
-    return _translated(read, index)
+    return _translated(read, index, language)
 
 
-def _translated(read: QuestionRead, index: CatalogIndex) -> Translated:
+def _translated(read: QuestionRead, index: CatalogIndex, language: Language) -> Translated:
     best = read.readings[0]
     return Translated(
         sql=best.written.sql,
@@ -196,6 +219,7 @@ def _translated(read: QuestionRead, index: CatalogIndex) -> Translated:
         links=_links(read.nodes, best.sketch.assignment, index),
         notes=(*read.notes, *best.sketch.notes),
         left_out=() if is_sure(best) else best.judgement.unread,
+        in_words=sentence(best.form, index, language),
     )
 
 

@@ -20,7 +20,6 @@ from querybus.core.envelope import Attempt, Classification, Envelope, failed
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import (
     Advice,
-    Agreement,
     Analysis,
     Asked,
     Concluded,
@@ -49,7 +48,7 @@ from querybus_generator.prompts.of_subject import QuestionPrompt, question_promp
 from querybus_generator.prompts.question import CHAT_MARK
 from querybus_generator.prompts.template import fill
 from querybus_generator.prompts.texts import Texts
-from querybus_generator.reply.doubts import DraftDoubt, doubts_of
+from querybus_generator.reply.doubts import doubts_of
 from querybus_generator.reply.own_dialect import in_own_dialect
 from querybus_generator.reply.read import SaidReply, read_reply
 from querybus_generator.steps.ask_about_words import ask_about_vague_terms
@@ -59,6 +58,7 @@ from querybus_generator.steps.by_definition import answer_by_definition, answer_
 from querybus_generator.steps.by_picture import answer_by_picture
 from querybus_generator.steps.choose_connection import Routed, ask_which_connection, label_of, route
 from querybus_generator.steps.classify import said_by_model, unsettled
+from querybus_generator.steps.second_draft import second_by_model, second_by_translator
 from querybus_generator.steps.talk import REPLY_LENGTH_MAX, meaning_of, talk
 from querybus_generator.steps.unsupported_language import is_third_language
 from querybus_generator.steps.write_intent import write_intent
@@ -81,9 +81,6 @@ from querybus_translator import NotRead, Translated, translate, translate_in_thr
 
 BUILTIN: Final = "builtin"
 MODEL_SECONDS_MIN: Final = 0.2
-SECOND_SECONDS_MIN: Final = 5.0
-SECOND_SECONDS_SHARE: Final = 0.3
-"""Of the time that the first call had."""
 DEADLINE_RESERVE_SHARE: Final = 0.1
 DEADLINE_RESERVE_SECONDS_MAX: Final = 3.0
 
@@ -332,48 +329,25 @@ async def _model(
     if _is_known(sql, catalog, envelope.attempts):
         return Failure.of(FailureCode.SAME_SQL, "the model repeated a statement that had failed")
     analysis = _analysis(subject, question, near, reply, said, held)
+    is_first = not attempts and advice is None
+    doubts = doubts_of(sql, subject.question, subject.prepared.index, asked=asked) if is_first else frozenset()
+    analysis = analysis.model_copy(update={"doubts": tuple(sorted(doubts))})
     alternative: str | None = None
-    if envelope.options.second_draft and not attempts and advice is None:
-        analysis, alternative = await _second(subject, asked, sql, analysis, timeout_seconds, near)
+    if envelope.options.cross_check or (envelope.options.second_draft and (doubts or not is_first)):
+        reading = await _read_beside(subject, turns)
+        analysis, alternative = second_by_translator(subject, sql, analysis, reading)
+    if envelope.options.second_draft and not analysis.second_reading:
+        analysis, alternative = await second_by_model(subject, asked, sql, analysis, timeout_seconds, near)
     draft = Draft(sql=sql, dialect=catalog.dialect, origin=Origin.MODEL)
     return drafted_envelope(subject, draft, analysis, alternative_sql=alternative)
 
 
-async def _second(
-    subject: Subject, asked: str, sql: str, analysis: Analysis, seconds: float, near: Near
-) -> tuple[Analysis, str | None]:
-    """Return the analysis with what is doubtful of a draft, and the second draft where that is another statement.
-
-    It is asked for once, with another schema text and no examples; what a model says of it beyond the statement is not used.
-    """
-    catalog = subject.catalog
-    index = subject.prepared.index
-    doubts = doubts_of(sql, subject.question, index, asked=asked)
-    # As long again as the first might have taken leaves nothing for what follows.
-    if not doubts or subject.model is None or seconds < SECOND_SECONDS_MIN:
-        return analysis, None
-    analysis = analysis.model_copy(update={"doubts": tuple(sorted(doubts))})
-    question = question_prompt(subject, asked, near, turns=subject.turns, attempts=(), advice=None, is_second=True)
-    reply = await subject.model.reply(
-        question.messages,
-        timeout_seconds=seconds * SECOND_SECONDS_SHARE,
-        model=subject.envelope.options.model,
-        tenant=subject.envelope.tenant,
-    )
-    if isinstance(reply, Failure):
-        return analysis, None
-    tokens = {"tokens_in": analysis.tokens_in + reply.tokens_in, "tokens_out": analysis.tokens_out + reply.tokens_out}
-    analysis = analysis.model_copy(update=tokens)
-    said = read_reply(reply.text, catalog.dialect, is_cut=reply.is_cut)
-    if isinstance(said, Failure):
-        return analysis, None
-    own = in_own_dialect(said.sql, catalog)
-    second = as_held(own, catalog.dialect, catalog, subject.prepared.policy).sql
-    if normalise(second, catalog.dialect) == normalise(sql, catalog.dialect):
-        return analysis.model_copy(update={"agreement": Agreement.SAME_STATEMENT}), None
-    if doubts_of(second, subject.question, index, asked=asked):
-        analysis = analysis.model_copy(update={"doubts": (*analysis.doubts, DraftDoubt.SECOND_DOUBTFUL)})
-    return analysis, second
+async def _read_beside(subject: Subject, turns: tuple[Turn, ...]) -> Translated | NotRead | None:
+    """Return how the translator reads what a model drafted for; None where that says nothing."""
+    # What a person has chosen is what they want, however sure the translator is of it.
+    if is_third_language(subject.readable) or _is_accepted(subject, turns):
+        return None
+    return await asyncio.to_thread(_read_in_thread, subject, turns, asks_back=False)
 
 
 def _analysis(
@@ -441,19 +415,24 @@ _LISTED: Final[Mapping[Language, str]] = {"en": ", ", "zh": "、"}
 _PARTING: Final = re.compile(r"[,，、]\s*")
 
 
-def _read_in_thread(subject: Subject, turns: tuple[Turn, ...]) -> Translated | NotRead:
+def _read_in_thread(subject: Subject, turns: tuple[Turn, ...], *, asks_back: bool = True) -> Translated | NotRead:
     """Read what was asked as a change of what the thread asked before, else by itself with what the thread added to it."""
-    catalog, language = subject.catalog, subject.envelope.language
+    catalog, language, today = subject.catalog, subject.envelope.language, subject.today
     accepted = _is_accepted(subject, turns)
     if turns and not accepted:
         earlier = earlier_questions(turns)
         followed = translate_in_thread(
-            without_picture(subject.envelope.question), earlier, catalog, language=language, today=subject.today
+            without_picture(subject.envelope.question),
+            earlier,
+            catalog,
+            language=language,
+            today=today,
+            asks_back=asks_back,
         )
         if isinstance(followed, Translated):
             return followed
     question = without_picture(subject.envelope.question if accepted else subject.readable)
-    return translate(question, catalog, language=language, today=subject.today, accepted=accepted)
+    return translate(question, catalog, language=language, today=today, accepted=accepted, asks_back=asks_back)
 
 
 def _is_accepted(subject: Subject, turns: tuple[Turn, ...]) -> bool:

@@ -19,6 +19,7 @@ from querybus.core.envelope import Attempt, Envelope, concluded, draft_of, draft
 from querybus.core.failure import TRAITS, Ending, Facts, Failure, FailureCode
 from querybus.core.messages import (
     Advice,
+    Agreement,
     Analysis,
     Clarification,
     Concluded,
@@ -108,7 +109,7 @@ async def recover(
             if draft is not None:
                 repairs = await asyncio.to_thread(_new_repairs, envelope, draft, why, known, connection)
     after = decide(envelope, failure, repairs, texts, draft=draft, remaining_ms=remaining_ms, cause=cause)
-    if on_repair is not None and isinstance(after.body, Drafted):
+    if on_repair is not None and isinstance(after.body, Drafted) and after.body.draft.origin is Origin.RULE:
         sql = after.body.draft.sql
         on_repair(next(attempt for attempt in repairs if attempt.sql == sql))
     return after
@@ -128,8 +129,9 @@ def decide(
 
     A person's own statement is never changed: what would pass is reported. Under `model_first` a model gets a retry
     rather than a repair that assumes something; such repairs travel as hints. Where no new draft can come, an assumed
-    repair is better than nothing, unless it is hardly ever right: then the person is asked. `draft` is what the repairs were found for, `cause` what a person is to learn of an
-    end: why the last draft failed, and not that it came again.
+    repair is better than nothing, unless it is hardly ever right, and without one the translator's reading, if it is sure
+    of any: else the person is asked. `draft` is what the repairs were found for, `cause` what a person is to learn of an end:
+    why the last draft failed, and not that it came again.
     """
     policy = policy_of(envelope)
     author = author_of(envelope)
@@ -155,11 +157,23 @@ def decide(
         if likely and draft is not None and _may_repair(envelope):
             # No new draft will come: a repair that says what it assumes is better than nothing.
             return _repaired(envelope, draft, likely[0], texts)
+        is_readable = author is Origin.MODEL and policy is not RepairPolicy.OFF
+        read = _as_read(envelope, (cause or failure).code) if is_readable else None
+        if read is not None:
+            return read
         if found and not likely:
             return _ask_first(envelope, failure)
         if author is Origin.MODEL and TRAITS[failure.code].to_model and is_repeated:
             return conclude(envelope, _detailed(failure, texts.same_sql(failure.detail)))
         return conclude(envelope, cause or failure)
+    return _to_model(envelope, failure, found, texts)
+
+
+def _to_model(
+    envelope: Envelope[Failed], failure: Failure, found: tuple[Repair, ...], texts: Guidance
+) -> Envelope[Returned]:
+    """Ask for a new draft, with what is known of the failed one."""
+    body = envelope.body
     advice = Advice(
         code=failure.code,
         detail=failure.detail,
@@ -167,7 +181,42 @@ def decide(
         facts=failure.facts,
         candidates_sql=tuple(attempt.sql for attempt in found),
     )
-    return returned(envelope, Returned(operation=envelope.body.operation, draft=envelope.body.draft, advice=advice))
+    return returned(
+        envelope,
+        Returned(
+            operation=body.operation,
+            draft=body.draft,
+            advice=advice,
+            analysis=body.analysis,
+            alternative_sql=body.alternative_sql,
+        ),
+    )
+
+
+def _as_read(envelope: Envelope[Failed], code: FailureCode) -> Envelope[Drafted] | None:
+    """Return the translator's reading as the draft, where a model's came to nothing and it was not tried; else None."""
+    body, analysis = envelope.body, envelope.body.analysis
+    second, draft = body.alternative_sql, body.draft
+    if not analysis.second_reading or second is None or draft is None or not TRAITS[code].to_model:
+        return None
+    if any(attempt.sql == second for attempt in envelope.attempts):
+        return None
+    changes = {
+        "reading": analysis.second_reading,
+        "confidence": analysis.second_confidence,
+        "agreement": Agreement.REPLACED,
+        "assumptions": (),
+        "column_labels": (),
+    }
+    return drafted(
+        envelope,
+        Drafted(
+            draft=Draft(sql=second, dialect=draft.dialect, origin=Origin.BUILTIN),
+            operation=body.operation,
+            analysis=analysis.model_copy(update=changes),
+            probe=envelope.options.execution_mode is ExecutionMode.ALLOW_EXECUTION,
+        ),
+    )
 
 
 def conclude(envelope: Envelope[Any], failure: Failure) -> Envelope[Concluded]:
@@ -320,7 +369,8 @@ def _new_repairs(
 
 def _repaired(envelope: Envelope[Failed], draft: Draft, repair: Repair, texts: Guidance) -> Envelope[Drafted]:
     body = envelope.body
-    analysis = body.analysis
+    # That a second draft said the same speaks of the statement that failed.
+    analysis = body.analysis.model_copy(update={"agreement": None})
     sure = confidence(repair)
     if sure is not None:
         stated = analysis.confidence if analysis.confidence is not None else 1.0
@@ -331,6 +381,7 @@ def _repaired(envelope: Envelope[Failed], draft: Draft, repair: Repair, texts: G
             draft=Draft(sql=repair.sql, dialect=draft.dialect, origin=Origin.RULE),
             operation=body.operation,
             analysis=analysis,
+            alternative_sql=body.alternative_sql,
             probe=envelope.options.execution_mode is ExecutionMode.ALLOW_EXECUTION,
             rules=tuple(step.rule.value for step in repair.steps),
             notes=(*body.notes, *(texts.note(step) for step in repair.steps)),

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from querybus.core.catalog import Language
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import (
+    Alternative,
     Analysis,
     Approved,
     Asked,
@@ -251,9 +252,22 @@ def failed(envelope: Envelope[Any], failure: Failure, stage: StageName) -> Envel
         draft=draft,
         operation=operation_of(envelope),
         analysis=analysis,
+        alternative_sql=_alternative_of(envelope),
         notes=getattr(envelope.body, "notes", ()),
     )
     return envelope.with_body(body, attempts=attempts)
+
+
+def _alternative_of(envelope: Envelope[Any]) -> str | None:
+    """Return the second draft that goes with an event's SQL, as it was written."""
+    body = cast("Body", envelope.body)
+    match body:
+        case Drafted() | Failed() | Returned():
+            return body.alternative_sql
+        case Approved(alternative=Alternative(draft=written)):
+            return written
+        case _:
+            return None
 
 
 def concluded(envelope: Envelope[Any], body: Concluded, *, duration_ms: float | None = None) -> Envelope[Concluded]:

@@ -213,11 +213,14 @@ class Analysis(Value):
         default=(), description="what people call the definitions that answered, in the reader's language"
     )
     read_as: Reading | None = Field(default=None, description="how definitions read the question, in its parts")
-    doubts: tuple[str, ...] = Field(default=(), description="why a second draft was asked for, as codes")
+    doubts: tuple[str, ...] = Field(default=(), description="why a first draft is doubtful, as codes")
     agreement: Agreement | None = Field(
-        default=None,
-        description="of a doubtful first draft: what a second one came to; `replaced`: it is shown instead",
+        default=None, description="what a second draft came to; `replaced`: it is shown instead"
     )
+    second_reading: str | None = Field(
+        default=None, description="how the translator reads what a model drafted for; empty: it cannot; None: not asked"
+    )
+    second_confidence: float = Field(default=0.0, ge=0, le=1, description="of the second reading")
     asked_of: str = Field(
         default="", description="what people call the connection, where the question's words have chosen it"
     )
@@ -312,6 +315,8 @@ class Returned(Value):
     operation: Operation
     draft: Draft | None = Field(description="the failed draft; None if no SQL was made")
     advice: Advice
+    analysis: Analysis = Field(default=Analysis(), description="of the failed draft, should no other come")
+    alternative_sql: str | None = None
 
 
 class Drafted(Value):
@@ -321,7 +326,7 @@ class Drafted(Value):
     operation: Operation = Operation.ASK
     analysis: Analysis = Analysis()
     alternative_sql: str | None = Field(
-        default=None, description="a second draft of a doubtful first one, in the same dialect: its result is compared"
+        default=None, description="a second draft by the translator or the model, in the same dialect: it is compared"
     )
     probe: bool = Field(default=False, description="a probe is wanted before approval")
     rules: tuple[str, ...] = Field(default=(), description="the rules that repaired the draft, in order")
@@ -373,6 +378,7 @@ class Failed(Value):
     draft: Draft | None = None
     operation: Operation = Operation.ASK
     analysis: Analysis = Analysis()
+    alternative_sql: str | None = Field(default=None, description="a second draft, which a repair is compared with")
     notes: tuple[str, ...] = Field(default=(), description="what the failed draft had assumed or repaired")
 
 

@@ -67,7 +67,12 @@ class Options(BaseModel):
         default=False, description="of a result that is cut, count all rows within 3 s, else estimate them"
     )
     second_draft: bool = Field(
-        default=True, description="ask a model once more where its first draft is doubtful, and compare the results"
+        default=True,
+        description="compare a model's doubtful draft with the translator's reading, else with another of the model's",
+    )
+    cross_check: bool = Field(
+        default=False,
+        description="compare a model's every draft with the translator's reading, for some 12 ms of CPU and a second run",
     )
     summary: bool = Field(default=True, description="a summary in words")
     chart: Literal["auto", "none"] = Field(default="auto", description="a chart where one fits")
@@ -96,6 +101,7 @@ class OptionCaps(BaseModel):
     stream_tokens: bool = True
     syntax_validation_always: bool = Field(default=False, description="whether nobody may do without EXPLAIN")
     forbidden_check_always: bool = Field(default=False, description="whether analysts may not do without either")
+    cross_check_always: bool = Field(default=False, description="whether every draft is compared, asked for or not")
     repair_policy: RepairPolicy | None = Field(default=None, description="a policy that holds whatever is asked for")
 
 
@@ -116,6 +122,7 @@ def cap(options: Options, caps: OptionCaps) -> Options:
             "stream_tokens": options.stream_tokens and caps.stream_tokens,
             "enable_syntax_validation": options.enable_syntax_validation or caps.syntax_validation_always,
             "enable_forbidden_check": options.enable_forbidden_check or caps.forbidden_check_always,
+            "cross_check": options.cross_check or caps.cross_check_always,
             "execution_mode": options.execution_mode if caps.allow_execution else ExecutionMode.STATIC_ONLY,
             "repair_policy": caps.repair_policy or options.repair_policy,
         }

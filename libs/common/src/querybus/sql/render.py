@@ -67,3 +67,41 @@ def normalise(sql: str, dialect: Dialect) -> str:
         return " ".join(sql.rstrip("; \n\t").split())
     text = render(statement, dialect)
     return " ".join(sql.split()) if isinstance(text, Failure) else text
+
+
+def is_same_query(one: str, other: str, dialect: Dialect) -> bool:
+    """Return whether two queries say the same but for spacing, letter case and quotes of names, aliases, and qualifiers.
+
+    What differs otherwise may still mean the same: False is no claim. Names that differ in nothing but case are one name.
+
+    >>> is_same_query('SELECT COUNT(*) AS n FROM singer AS t1 WHERE t1.age > 3', 'select count(*) from "Singer" where "Age" > 3',
+    ...     Dialect.SQLITE)
+    True
+    """
+    return normalise(one, dialect) == normalise(other, dialect) or (
+        (first := _without_aliases(one, dialect)) is not None and first == _without_aliases(other, dialect)
+    )
+
+
+def _without_aliases(sql: str, dialect: Dialect) -> exp.Expr | None:
+    """Return a query with tables under their own names and outputs without any; None where it cannot be read."""
+    statement = parse(sql, dialect)
+    if isinstance(statement, Failure) or statement.tree is None:
+        return None
+    tree = statement.tree
+    for identifier in list(tree.find_all(exp.Identifier)):
+        identifier.replace(exp.to_identifier(identifier.name.lower(), quoted=False))
+    tables = list(tree.find_all(exp.Table))
+    names = {table.alias_or_name: table.name for table in tables}
+    columns = list(tree.find_all(exp.Column))
+    if len({table.name for table in tables}) == len(tables) == len(names):
+        for column in columns:
+            name = names.get(column.table, column.table)
+            column.set("table", exp.to_identifier(name) if name and len(tables) > 1 else None)
+        for table in tables:
+            table.set("alias", None)
+    bare = {column.name for column in columns if not column.table}
+    for output in list(tree.find_all(exp.Alias)):
+        if output.alias not in bare or output.alias == output.this.name:
+            output.replace(output.this)
+    return tree

@@ -28,7 +28,8 @@ def notes_of(
     said = (*(texts.notes["assumption"].format(text=text) for text in assumed if may_say(text)), *said)
     agreement = body.analysis.agreement
     if agreement is not None and agreement in _SAID_OF_AGREEMENT and body.outcome is Outcome.ANSWERED:
-        said = (texts.notes[agreement.value], *said)
+        reading = (body.analysis.second_reading or "").rstrip(".。") if may_say(body.analysis.second_reading) else ""
+        said = (texts.notes[f"{agreement.value}_as" if reading else agreement.value].format(reading=reading), *said)
     if body.outcome is Outcome.ANSWERED and may_say(body.analysis.asked_of):
         said = (texts.notes["asked_of"].format(connection=body.analysis.asked_of), *said)
     if envelope.audience != "business":
@@ -37,7 +38,7 @@ def notes_of(
         return ()
     if any(column.personal for column in result.columns):
         said = (*said, texts.notes["masked"])
-    is_repaired = any(attempt.origin is Origin.RULE for attempt in envelope.attempts)
+    is_repaired = agreement is not Agreement.REPLACED and any(item.origin is Origin.RULE for item in envelope.attempts)
     notes: list[str] = []
     is_unsaid = any(not may_say(text) for text in assumed)
     if is_repaired or is_unsaid or any(note != NOT_ASKED_NOTE for note in body.notes):
