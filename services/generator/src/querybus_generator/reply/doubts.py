@@ -34,7 +34,7 @@ class DraftDoubt(StrEnum):
     UNKNOWN_NAME = "unknown_name"
     """It names a table or a column that the catalog does not have where it looks for it: it will have to be repaired."""
     UNDECLARED_JOIN = "undeclared_join"
-    """It joins two tables by columns that no declared key relates, where the catalog declares keys."""
+    """It joins two tables by columns that no declared key relates, though other keys of both are declared."""
     SECOND_DOUBTFUL = "second_doubtful"
     """The second draft has a doubt of its own: it may agree, but it replaces nothing."""
 
@@ -54,9 +54,9 @@ def doubts_of(sql: str, question: str, index: LinkIndex, *, asked: str | None = 
         found.add(DraftDoubt.ABSENT_VALUE)
     if _names_unknown(tree, catalog):
         found.add(DraftDoubt.UNKNOWN_NAME)
-    if any(table.foreign_keys for table in catalog.tables) and any(
-        one[0] is not other[0] and not _is_related(one, other) for one, other in _joined(tree, catalog)
-    ):
+    pairs = [(one, other) for one, other in _joined(tree, catalog) if one[0] is not other[0]]
+    keyed = _keyed(catalog) if pairs else set[str]()
+    if any(_is_undeclared(one, other, keyed) for one, other in pairs):
         found.add(DraftDoubt.UNDECLARED_JOIN)
     first = index.first_table(asked or question)
     read = {table.name.casefold() for table in tree.find_all(exp.Table)}
@@ -121,11 +121,19 @@ def _joined(tree: exp.Expr, catalog: Catalog) -> Iterator[tuple[_Origin, _Origin
                     yield pair[0], pair[1]
 
 
-def _is_related(one: _Origin, other: _Origin) -> bool:
-    """Return whether a declared key relates two columns: one refers to the other, or both to the same."""
-    targets = [_referred(origin) for origin in (one, other)]
+def _keyed(catalog: Catalog) -> set[str]:
+    """Return the tables that have a declared key or are referred to by one."""
+    keys = {key.referred_table.casefold() for table in catalog.tables for key in table.foreign_keys}
+    return keys.union(table.name.casefold() for table in catalog.tables if table.foreign_keys)
+
+
+def _is_undeclared(one: _Origin, other: _Origin, keyed: set[str]) -> bool:
+    """Return whether no declared key relates two columns of two tables, of which both have others."""
     names = [(table.name.casefold(), column.name.casefold()) for table, column in (one, other)]
-    return names[1] in targets[0] or names[0] in targets[1] or bool(targets[0] & targets[1])
+    if not keyed.issuperset(table for table, _ in names):
+        return False
+    targets = [_referred(origin) for origin in (one, other)]
+    return names[1] not in targets[0] and names[0] not in targets[1] and not targets[0] & targets[1]
 
 
 def _referred(origin: _Origin) -> set[tuple[str, str]]:
