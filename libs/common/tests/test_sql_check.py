@@ -323,6 +323,11 @@ def test_mysqls_pattern_operator_is_written_also_after_something_else_has_render
         ),
         # A name that is used elsewhere says what it stands for.
         ("SELECT a AS n, b AS m FROM t ORDER BY n LIMIT 1", "SELECT a AS m, b AS n FROM t ORDER BY n LIMIT 1", False),
+        (
+            "SELECT s.k FROM (SELECT id AS k, x AS j FROM t) AS s",
+            "SELECT s.k FROM (SELECT id AS j, x AS k FROM t) AS s",
+            False,
+        ),
         # Two of one table are distinguished by their aliases alone.
         (
             "SELECT a.name FROM p AS a JOIN p AS b ON a.id = b.boss",

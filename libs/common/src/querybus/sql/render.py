@@ -100,8 +100,8 @@ def _without_aliases(sql: str, dialect: Dialect) -> exp.Expr | None:
             column.set("table", exp.to_identifier(name) if name and len(tables) > 1 else None)
         for table in tables:
             table.set("alias", None)
-    bare = {column.name for column in columns if not column.table}
+    used = {column.name for column in columns}
     for output in list(tree.find_all(exp.Alias)):
-        if output.alias not in bare or output.alias == output.this.name:
+        if output.alias not in used or output.alias == output.this.name:
             output.replace(output.this)
     return tree

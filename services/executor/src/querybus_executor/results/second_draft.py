@@ -26,7 +26,7 @@ COMPARED_SECONDS_MAX: Final = 5.0
 UNASKED_MS_MAX: Final = 1_000.0
 """A draft without a doubt is only compared where its own run took no longer: what is slow is not run twice to be surer."""
 SURER_MIN: Final = 0.25
-"""By how much the translator must be surer than a repair for its reading to be shown: fitted on one side, see the benchmark."""
+"""By how much the translator must be surer than a repair for its reading to be shown; chosen with sight of all that are measured."""
 DIGITS: Final = 6
 ABSENT_VALUE: Final = "absent_value"
 SECOND_DOUBTFUL: Final = "second_doubtful"
@@ -56,7 +56,7 @@ async def compared(
     agreement = agreement_of(
         outcome,
         second,
-        may_replace=is_whole and finds_by_slip(body, catalog),
+        may_replace=is_whole and _is_nothing(outcome.rows) and finds_by_slip(body, catalog),
         is_surer=is_whole and is_surer(body),
     )
     if agreement is not Agreement.REPLACED:

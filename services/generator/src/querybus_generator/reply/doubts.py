@@ -1,4 +1,4 @@
-"""Why a first draft is doubtful before it runs: a value that its column cannot have, one of the question left unused, or so its table.
+"""Why a first draft is doubtful before it runs: by its names, its joins, its values, or what of the question it leaves unused.
 
 Decided on the parsed statement and the catalog, so that it holds for any model. What is not complete is no evidence: a value
 that stands in no kept list may still be there. Measured by `make bench-drafts`.
