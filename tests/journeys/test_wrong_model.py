@@ -42,10 +42,13 @@ class Context:
         self.calls: dict[str, int] = {}
         self._number = 0
 
-    def question(self, *steps: Step) -> str:
-        """Return a new question that will be answered by these steps in turn, the last repeated."""
+    def question(self, *steps: Step, readable: str = "") -> str:
+        """Return a new question that will be answered by these steps in turn, the last repeated.
+
+        The translator cannot read it, unless one is given that it can.
+        """
         self._number += 1
-        text = f"How many customers are there, case {self._number:03}?"
+        text = readable or f"How many customers are there, case {self._number:03}?"
         self._scripts[text] = in_order(steps)
         self.calls[text] = 0
         return text
@@ -83,6 +86,8 @@ async def place(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Plac
         connection.executescript(
             "CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT NOT NULL, city TEXT);"
             "INSERT INTO customers VALUES (1,'Ann','Lyon'),(2,'Bob','Paris'),(3,'Cid','Lyon');"
+            "CREATE TABLE orders (id INTEGER PRIMARY KEY, customer_id INTEGER REFERENCES customers (id), total REAL);"
+            "INSERT INTO orders VALUES (11,2,5.0),(12,2,7.0),(13,1,9.0);"
         )
     connections = directory / "connections.yaml"
     connections.write_text(json.dumps({"connections": [{"name": "shop", "url": f"sqlite:///{file}"}]}))
@@ -164,6 +169,43 @@ async def test_two_statements_are_not_run_and_a_second_draft_may_be_right(place:
     assert answer["outcome"] == "answered", answer
     assert answer["rows"] == [[3]]
     assert answer["retries"]["generation"] == 1
+
+
+async def test_a_model_that_knows_no_name_is_answered_for_by_the_translator_which_is_said(place: Place) -> None:
+    question = place.context.question(say("SELECT zzz FROM qqq"), readable="How many customers live in Lyon?")
+    answer = await place.ask(question)
+    assert (answer["outcome"], answer["rows"]) == ("answered", [[2]]), answer
+    assert [(tried["origin"], tried["executed"]) for tried in answer["attempts"]] == [
+        ("model", False),
+        ("builtin", True),
+    ]
+    assert any("did not work" in note for note in answer["notes"])
+    assert answer["confidence"] > 0.7
+    assert place.context.calls[question] == 2, "the model has its retry first"
+
+
+async def test_a_join_by_no_key_that_finds_nothing_gives_way_to_one_by_the_key(place: Place) -> None:
+    joined = "SELECT COUNT(*) FROM orders AS o JOIN customers AS c ON o.id = c.id WHERE c.city = 'Paris'"
+    question = place.context.question(say(joined), readable="How many orders have customers from Paris?")
+    answer = await place.ask(question)
+    assert answer["rows"] == [[2]], answer
+    assert [tried["origin"] for tried in answer["attempts"]] == ["model", "builtin"]
+    assert answer["retries"] == {"generation": 0, "mend": 0}
+    assert place.context.calls[question] == 1, "reading costs no call"
+
+
+async def test_a_cross_check_says_how_sure_a_draft_without_a_doubt_is_and_how_else_the_question_reads(
+    place: Place,
+) -> None:
+    question = place.context.question(
+        say("SELECT name FROM customers"), readable="What are the names and cities of all customers?"
+    )
+    answer = await place.ask(question)
+    assert (answer["confidence"], answer["notes"]) == (None, [])
+    answer = await place.ask(question, cross_check=True)
+    assert answer["confidence"] == 0.2
+    assert any("Read as" in note and "city" in note for note in answer["notes"]), answer["notes"]
+    assert len(answer["rows"]) == 3, "what ran is not passed over"
 
 
 @pytest.mark.parametrize(
