@@ -70,8 +70,13 @@ def test_a_replay_counts_what_was_right_and_what_recovery_fixed(folder: Path) ->
 def test_a_cross_check_says_how_sure_every_draft_is(folder: Path) -> None:
     out = folder / "out.jsonl"
     arguments = ["evaluate", str(folder / "items.jsonl"), "--databases", str(folder), "--items-out", str(out)]
-    result = CliRunner().invoke(app, [*arguments, "--cross-check"])
+    result = CliRunner().invoke(app, [*arguments, "--cross-check", "--json"])
     assert result.exit_code == 0, result.output
+    tenths = json.loads(result.output)["by_confidence"]
+    assert {name: (figures["items"], figures["right"]) for name, figures in tenths.items()} == {
+        "0.2": (1, 0.0),
+        "0.9": (3, 1.0),
+    }
     lines = {line["id"]: line for line in map(json.loads, out.read_text("utf-8").splitlines())}
     assert lines["c"]["confidence"] == 0.2, "names were asked for, which is not what the translator reads"
     assert 0.9 < lines["b"]["confidence"] < lines["a"]["confidence"]

@@ -39,6 +39,9 @@ def rows(*cells: tuple[Scalar, ...], count: int | None = None, truncated: bool =
         (rows((1,), count=500), rows(*[(n,) for n in range(500)]), Agreement.NOT_COMPARED),
         (rows((1,), count=500), rows((1,)), Agreement.DIFFERENT),
         (rows((1,), truncated=True), rows((1,)), Agreement.NOT_COMPARED),
+        # What was read of the second may be the beginning of the first.
+        (rows((1,), count=5_000), rows((1,), count=1_000, truncated=True), Agreement.NOT_COMPARED),
+        (rows((1,), (2,)), rows((1,), count=1_000, truncated=True), Agreement.DIFFERENT),
     ],
 )
 def test_what_two_results_say_of_each_other(first: Rows, second: Rows, agreement: Agreement):

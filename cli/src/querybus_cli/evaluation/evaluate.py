@@ -136,10 +136,27 @@ def totals(judged: Sequence[Judged]) -> dict[str, Any]:
         "by_mode": {name: dict(counts) for name, counts in sorted(by_mode.items())},
         "by_first_failure": {name: dict(counts) for name, counts in sorted(by_class.items())},
         "by_rule": {name: dict(counts) for name, counts in sorted(by_rule.items())},
+        "by_confidence": _by_confidence(judged),
         "calls": sum(item.calls for item in judged),
         "tokens_in": sum(item.tokens_in for item in judged),
         "tokens_out": sum(item.tokens_out for item in judged),
         "milliseconds": round(sum(item.milliseconds for item in judged), 1),
+    }
+
+
+def _by_confidence(judged: Sequence[Judged]) -> dict[str, dict[str, float]]:
+    """Return for each tenth of what answers with a reference are said to be sure how many there are, the mean, and the share right."""
+    tenths: dict[str, list[Judged]] = defaultdict(list)
+    for item in judged:
+        if item.final_executable and item.expect is None:
+            tenths["none" if item.confidence is None else f"{min(9, int(item.confidence * 10)) / 10}"].append(item)
+    return {
+        name: {
+            "items": len(items),
+            "stated": round(sum(item.confidence or 0.0 for item in items) / len(items), 3),
+            "right": round(sum(item.final_right for item in items) / len(items), 3),
+        }
+        for name, items in sorted(tenths.items())
     }
 
 

@@ -126,7 +126,8 @@ def agreement_of(first: Rows, second: Rows, *, may_replace: bool, is_surer: bool
     is_whole = first.row_count == len(first.rows) and not (first.truncated or second.truncated)
     if is_whole and _multiset(first.rows) == _multiset(second.rows):
         return Agreement.EQUAL
-    if not is_whole and (first.row_count == second.row_count or first.truncated):
+    is_cut = first.truncated or (second.truncated and first.row_count >= second.row_count)
+    if not is_whole and (first.row_count == second.row_count or is_cut):
         return Agreement.NOT_COMPARED
     is_replaced = is_surer or (may_replace and _is_nothing(first.rows))
     if is_replaced and not second.truncated and not _is_nothing(second.rows):
