@@ -79,9 +79,7 @@ def _may_be_name(column: exp.Column) -> bool:
         return False
     if isinstance(column.find_ancestor(exp.Join, exp.Select), exp.Join):
         return False
-    if column.find_ancestor(exp.AggFunc, exp.Select, exp.Order) is not None and isinstance(
-        column.parent, exp.AggFunc | exp.Distinct
-    ):
+    if isinstance(column.parent, exp.AggFunc | exp.Distinct):
         return isinstance(column.find_ancestor(exp.AggFunc, exp.Select), exp.Count)
     around = column.parent
     if isinstance(around, exp.Like):
