@@ -181,7 +181,7 @@ def beside_reading(place: Place, question: str, tried: Tried, gold: str) -> tupl
 
     if not tried.runs:
         return "left", False
-    found = read_beside(question, place.catalog, tried.sql, run, origin=Origin.RULE, confidence=tried.confidence)
+    found = read_beside(question, place.catalog, tried.sql, run, origin=Origin.RULE)
     return found.state, is_right(place, found.shown, gold)
 
 

@@ -18,7 +18,7 @@ from fit_translator import Example, fit, share_of
 from querybus.core.catalog import Catalog
 from querybus.core.messages import Agreement, Alternative, Analysis, Approved, Origin
 from querybus_executor.ports import Rows
-from querybus_executor.results.second_draft import agreement_of, finds_by_slip, is_surer
+from querybus_executor.results.second_draft import agreement_of, finds_by_slip
 from querybus_presenter.confidence import ROW_WEIGHTS
 from querybus_translator import Translated, translate
 
@@ -43,7 +43,6 @@ def read_beside(
     run: Callable[[str], Rows | None],
     *,
     origin: Origin,
-    confidence: float | None = None,
 ) -> Beside:
     """Return what comes of a statement that runs beside the reading of its question; `run` gives rows as the executor does."""
     reading = translate(question, catalog, today=TODAY)
@@ -60,9 +59,9 @@ def read_beside(
         alternative=Alternative(draft=reading.sql, sql=reading.sql),
         row_limit=1,
         checked=("static",),
-        analysis=Analysis(confidence=confidence, second_reading=reading.in_words, second_confidence=reading.confidence),
+        analysis=Analysis(second_reading=reading.in_words, second_confidence=reading.confidence),
     )
-    agreement = agreement_of(first, second, may_replace=finds_by_slip(body, catalog), is_surer=is_surer(body))
+    agreement = agreement_of(first, second, may_replace=finds_by_slip(body, catalog))
     return Beside(agreement.value, reading.sql if agreement is Agreement.REPLACED else sql)
 
 

@@ -367,10 +367,10 @@ async def test_a_second_draft_is_shown_where_the_first_found_nothing_by_a_value_
     assert (kept.body.analysis.agreement, kept.body.result.rows) == (Agreement.DIFFERENT, ())
 
 
-async def test_a_reading_that_is_surer_than_a_repair_is_shown_as_what_it_is() -> None:
+async def test_a_reading_that_finds_what_a_repair_did_not_is_shown_as_what_it_is() -> None:
     class Other(ShelfDatabase):
         async def run(self, sql: str, **how: Any) -> Rows | Failure:
-            self.rows = ((1,),) if sql.endswith("LIMIT 11") else ((7,),)
+            self.rows = () if sql.endswith("LIMIT 11") else ((7,),)
             return await super().run(sql, **how)
 
     envelope = with_alternative(approved())

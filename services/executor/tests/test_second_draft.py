@@ -7,7 +7,7 @@ import pytest
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, ForeignKey, Table
 from querybus.core.messages import Agreement, Alternative, Analysis, Approved, Origin, ResultColumn, Scalar
 from querybus_executor.ports import Rows
-from querybus_executor.results.second_draft import agreement_of, finds_by_slip, is_surer
+from querybus_executor.results.second_draft import agreement_of, finds_by_slip
 
 Cells = list[tuple[Scalar, ...]]
 
@@ -52,14 +52,6 @@ def test_nothing_is_replaced_without_a_reason():
     assert agreement_of(rows(), rows((3,)), may_replace=False) is Agreement.DIFFERENT
 
 
-def test_the_surer_one_is_shown_wherever_they_differ_and_it_found_something():
-    assert agreement_of(rows((2,)), rows((3,)), may_replace=False, is_surer=True) is Agreement.REPLACED
-    assert agreement_of(rows((3,)), rows((3,)), may_replace=False, is_surer=True) is Agreement.EQUAL
-    assert agreement_of(rows((2,)), rows(), may_replace=False, is_surer=True) is Agreement.DIFFERENT
-    cut = rows((3,), (4,), truncated=True)
-    assert agreement_of(rows((2,)), cut, may_replace=False, is_surer=True) is Agreement.DIFFERENT
-
-
 HOTEL = Catalog(
     connection="hotel",
     dialect=Dialect.SQLITE,
@@ -90,18 +82,16 @@ HOTEL = Catalog(
 BY_KEY = "SELECT COUNT(*) FROM stays JOIN rooms ON stays.room_id = rooms.id WHERE kind = 'suite'"
 
 
-def approved(
-    sql: str, second: str = BY_KEY, *, origin: Origin = Origin.MODEL, repaired: float | None = None, read: float = 0.9
-) -> Approved:
+def approved(sql: str) -> Approved:
     return Approved(
         sql=sql,
         dialect=Dialect.SQLITE,
-        origin=origin,
+        origin=Origin.MODEL,
         tables=(),
-        alternative=Alternative(draft=second, sql=second),
+        alternative=Alternative(draft=BY_KEY, sql=BY_KEY),
         row_limit=10,
         checked=("static",),
-        analysis=Analysis(confidence=repaired, second_reading="Number of stays.", second_confidence=read),
+        analysis=Analysis(second_reading="Number of stays.", second_confidence=0.9),
     )
 
 
@@ -126,12 +116,3 @@ def test_a_first_draft_without_a_row_is_a_slip_only_where_both_ask_for_the_same_
     sql: str, is_slip: bool
 ):
     assert finds_by_slip(approved(sql), HOTEL) is is_slip
-
-
-def test_the_translator_is_surer_only_than_a_repair_and_by_far():
-    assert is_surer(approved("SELECT 1", origin=Origin.RULE, repaired=0.5))
-    assert not is_surer(approved("SELECT 1", origin=Origin.RULE, repaired=0.7))
-    assert not is_surer(approved("SELECT 1", origin=Origin.RULE)), "only its form was wrong"
-    assert not is_surer(approved("SELECT 1", origin=Origin.MODEL, repaired=0.1)), (
-        "what ran by itself is never passed over"
-    )

@@ -27,7 +27,7 @@ _READ_CONFIDENCE: Final[Mapping[Agreement, float]] = {
 AGREEMENT_WEIGHTS: Final[Mapping[Agreement | None, float]] = {
     Agreement.SAME_STATEMENT: 1.96,
     Agreement.EQUAL: 1.96,
-    Agreement.DIFFERENT: 0.32,
+    Agreement.DIFFERENT: -0.27,
     None: -0.85,
 }
 """What the translator's reading adds to the log odds of a repair, None where it has none: fitted by `make bench-recovery`."""

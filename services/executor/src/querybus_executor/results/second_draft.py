@@ -1,9 +1,8 @@
 """The result of a second draft beside that of the first: what agreement says of an answer, and which of the two is shown.
 
-The second is run with limits of its own, and only compared. It is shown instead in three cases, which over the published answers of
-four models broke no right answer that ran by itself (`make bench-drafts`): a model's, where the first found nothing because of a value
-that its column cannot have; the translator's, where the first found nothing although both ask for the same values and these are there;
-and the translator's where the first had to be repaired and is by far the less sure.
+The second is run with limits of its own, and only compared. It is shown instead only where the first found nothing, in two cases which
+over the published answers of four models broke no right answer (`make bench-drafts`): a model's, where that came of a value that its
+column cannot have; and the translator's, where both ask for the same values and these are there.
 """
 
 from __future__ import annotations
@@ -25,8 +24,6 @@ COMPARED_ROWS_MAX: Final = 1_000
 COMPARED_SECONDS_MAX: Final = 5.0
 UNASKED_MS_MAX: Final = 1_000.0
 """A draft without a doubt is only compared where its own run took no longer: what is slow is not run twice to be surer."""
-SURER_MIN: Final = 0.25
-"""By how much the translator must be surer than a repair for its reading to be shown; chosen with sight of all that are measured."""
 DIGITS: Final = 6
 ABSENT_VALUE: Final = "absent_value"
 SECOND_DOUBTFUL: Final = "second_doubtful"
@@ -53,12 +50,8 @@ async def compared(
     shown = first_page(second.rows, envelope.options.page_size)
     # It was read without pages: one that would need them stays a note.
     is_whole = len(shown) == second.row_count
-    agreement = agreement_of(
-        outcome,
-        second,
-        may_replace=is_whole and _is_nothing(outcome.rows) and finds_by_slip(body, catalog),
-        is_surer=is_whole and is_surer(body),
-    )
+    may_replace = is_whole and _is_nothing(outcome.rows) and finds_by_slip(body, catalog)
+    agreement = agreement_of(outcome, second, may_replace=may_replace)
     if agreement is not Agreement.REPLACED:
         return _analysed(body, agreement=agreement), result
     replaced = Result(columns=second.columns, rows=shown, row_count=second.row_count)
@@ -73,12 +66,6 @@ def finds_by_slip(body: Approved, catalog: Catalog) -> bool:
     # A condition that no row meets may well be what was asked for.
     first, second = read(body.sql, body.dialect), read(body.alternative.sql, body.dialect) if body.alternative else None
     return first is not None and second is not None and asks_for_held_values(first, second, catalog)
-
-
-def is_surer(body: Approved) -> bool:
-    """Return whether the translator's reading is by far surer than the repair that was run."""
-    repaired = body.analysis.confidence if body.origin is Origin.RULE else None
-    return repaired is not None and body.analysis.second_confidence - repaired > SURER_MIN
 
 
 def with_second(envelope: Envelope[Approved], body: Approved) -> Envelope[Approved]:
@@ -116,12 +103,11 @@ async def _second_rows(body: Approved, database: Database | Edge, seconds_left: 
     return None if isinstance(found, Failure) else found
 
 
-def agreement_of(first: Rows, second: Rows, *, may_replace: bool, is_surer: bool = False) -> Agreement:
+def agreement_of(first: Rows, second: Rows, *, may_replace: bool) -> Agreement:
     """Return how two results stand to each other.
 
     Rows are compared as they are shown, whatever the order of rows and columns; of a result that is longer than what was
-    read of it, the number of rows. A second that found something is shown with `may_replace` where the first found nothing, with
-    `is_surer` wherever they differ.
+    read of it, the number of rows. With `may_replace` a second that found something is shown where the first found nothing.
     """
     is_whole = first.row_count == len(first.rows) and not (first.truncated or second.truncated)
     if is_whole and _multiset(first.rows) == _multiset(second.rows):
@@ -129,8 +115,7 @@ def agreement_of(first: Rows, second: Rows, *, may_replace: bool, is_surer: bool
     is_cut = first.truncated or (second.truncated and first.row_count >= second.row_count)
     if not is_whole and (first.row_count == second.row_count or is_cut):
         return Agreement.NOT_COMPARED
-    is_replaced = is_surer or (may_replace and _is_nothing(first.rows))
-    if is_replaced and not second.truncated and not _is_nothing(second.rows):
+    if may_replace and _is_nothing(first.rows) and not _is_nothing(second.rows) and not second.truncated:
         return Agreement.REPLACED
     return Agreement.DIFFERENT
 
