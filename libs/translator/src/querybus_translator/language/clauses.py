@@ -142,7 +142,45 @@ def time_column(sketch: Sketch, place: int) -> ColumnRef | None:
     if elsewhere is not None:
         return elsewhere
     sketch.doubts += 0.05 * (len(result) - 1)
-    return result[0]
+    return _of_its_deed(sketch, place, result[0])
+
+
+def _stems(*words: str) -> frozenset[str]:
+    return frozenset(map(stem, words))
+
+
+_HIRED: Final = _stems("hired", "employed", "recruited", "appointed")
+_OPENED: Final = _stems("opened", "opens")
+_CLOSED: Final = _stems("closed", "closes")
+_NAMES_OF_DEEDS: Final = (
+    (_HIRED, _HIRED | _stems("start", "started", "join", "joined", "entry", "begin", "since")),
+    (_OPENED, _OPENED | _stems("open", "opening", "start", "founded", "established", "launch", "created", "built")),
+    (
+        _CLOSED,
+        _CLOSED | _stems("close", "closing", "end", "ended", "finish", "finished", "resolved", "settled", "done"),
+    ),
+)
+"""Deeds that change a row itself, and what a day of theirs may be called."""
+
+
+def _names_of_deed(sketch: Sketch, place: int) -> frozenset[str]:
+    """Return what the day of the deed that is said right before a time may be called; empty where none is said."""
+    said = {stem(node.text.lower()) for node in sketch.nodes[max(0, place - 2) : place]}
+    return next((names for deed, names in _NAMES_OF_DEEDS if said & deed), frozenset())
+
+
+def _of_its_deed(sketch: Sketch, place: int, column: ColumnRef) -> ColumnRef:
+    """ "Branches closed in 2020": no other day than that of the deed is meant, neither their opening nor that of their sales."""
+    names, named = _names_of_deed(sketch, place), sketch.mentioned_tables()
+    if not names:
+        return column
+    days = [day for table in named for day in sketch.time_columns(table)]
+    own = [day for day in days if names.intersection(map(stem, sketch.words_of(day)))]
+    if own:
+        return own[0]
+    if column.table not in named or _beside_time(sketch, column):
+        sketch.doubts += 1.0
+    return column
 
 
 def _day_of_deed(sketch: Sketch, place: int, column: ColumnRef) -> ColumnRef | None:
@@ -152,7 +190,7 @@ def _day_of_deed(sketch: Sketch, place: int, column: ColumnRef) -> ColumnRef | N
     """
     words = [node.text.lower() for node in sketch.nodes]
     own = {stem(word) for word in _beside_time(sketch, column)}
-    if sketch.chinese or not own or any(stem(word) in own for word in words):
+    if sketch.chinese or not own or _names_of_deed(sketch, place) or any(stem(word) in own for word in words):
         return None
     if (deed := _day_of_rows_done(sketch, words[:place], column)) is not None:
         return deed
