@@ -173,6 +173,8 @@ def _of_its_deed(sketch: Sketch, place: int, column: ColumnRef) -> ColumnRef:
     """ "Branches closed in 2020": no other day than that of the deed is meant, neither their opening nor that of their sales."""
     names, named = _names_of_deed(sketch, place), sketch.mentioned_tables()
     if not names:
+        if _is_of_another_deed(sketch, place, column):
+            sketch.doubts += 1.0
         return column
     days = [day for table in named for day in sketch.time_columns(table)]
     own = [day for day in days if names.intersection(map(stem, sketch.words_of(day)))]
@@ -181,6 +183,30 @@ def _of_its_deed(sketch: Sketch, place: int, column: ColumnRef) -> ColumnRef:
     if column.table not in named or _beside_time(sketch, column):
         sketch.doubts += 1.0
     return column
+
+
+def _is_of_another_deed(sketch: Sketch, place: int, column: ColumnRef) -> bool:
+    """ "Contracts signed in 2022" are not those that expire then, where a day is called after what is done on it.
+
+    What comes later than a row itself is not of the day that is called as the row: "orders shipped in May" by their `order_date`.
+    """
+    beside = range(max(0, place - 2), place)
+    said = [sketch.nodes[other].text.lower() for other in beside if sketch.column(other) is None]
+    verb = next((word for word in reversed(said) if word in lexicon().verbs), None)
+    if sketch.chinese or verb is None:
+        return False
+    if stem(verb) in _LATER:
+        return stem(verb) not in map(stem, sketch.words_of(column))
+    own = {stem(word) for word in _beside_time(sketch, column)}
+    return bool(own & _OF_ONE_DEED) and stem(verb) not in own
+
+
+_LATER: Final = _stems("shipped", "delivered", "paid", "signed", "approved")
+_OF_ONE_DEED: Final = _LATER | _stems(
+    "expires", "renovated", "birth", "born", "death", "died", "due", "updated", "modified", "retired", "cancelled",
+    "returned", "deadline", "discharged",
+)  # fmt: skip
+"""What a day is called that no other deed is done on."""
 
 
 def _day_of_deed(sketch: Sketch, place: int, column: ColumnRef) -> ColumnRef | None:
