@@ -13,7 +13,7 @@ from typing import Final
 from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import POSSESSIVES, Op
 from querybus_translator.language.names import is_han
-from querybus_translator.language.stems import stem
+from querybus_translator.language.stems import base_form, stem
 from querybus_translator.language.time.words import step_at
 from querybus_translator.schema.comparison import Candidate
 from querybus_translator.schema.index import CatalogIndex
@@ -82,6 +82,7 @@ def resolve(nodes: Sequence[Node], index: CatalogIndex, near: frozenset[int] = f
     bonuses = {place: _bonuses(nodes, place, index) for place in places}
     siblings = {place: _siblings(nodes, place) for place in places}
     others = {place: _other_values(nodes, place) for place in places}
+    again = {place: _said_before(nodes, place) for place in places}
     said = {place for place in places if _is_said_of_rows(nodes, place)}
     done = {place for place in places if place not in said and _is_done_then(nodes, place, index)}
     owners = {place: of_whom(nodes, place) or of_siblings(nodes, place) for place in places}
@@ -109,6 +110,8 @@ def resolve(nodes: Sequence[Node], index: CatalogIndex, near: frozenset[int] = f
                 elif candidate.column is not None and mentioned[candidate.table] > 0.9:
                     score += 0.03
                 score += _beside_picked(candidate, state, siblings[place], others[place])
+                if any(pick == candidate for other, pick in state.picks if other in again[place]):
+                    score += _AGAIN_BONUS
                 grown.append(
                     _State(
                         state.score + score,
@@ -121,6 +124,19 @@ def resolve(nodes: Sequence[Node], index: CatalogIndex, near: frozenset[int] = f
         grown.sort(key=lambda link: -link.score)
         beam = grown[:BEAM_WIDTH]
     return tuple(Assignment(_in_roles(nodes, dict(link.picks), index), link.score) for link in beam[:ASSIGNMENTS_MAX])
+
+
+def _said_before(nodes: Sequence[Node], place: int) -> frozenset[int]:
+    """ "The names and ages, sorted by name": where what sorts is said in the same words as something before."""
+    before = nodes[place - 1] if place else None
+    if before is None or before.op not in _SORTING:
+        return frozenset()
+    text = base_form(nodes[place].text.lower())
+    return frozenset(other for other, node in enumerate(nodes[:place]) if base_form(node.text.lower()) == text)
+
+
+_SORTING: Final = frozenset({Op.BY, Op.ORDER, Op.ASCENDING, Op.DESCENDING})
+_AGAIN_BONUS: Final = 0.2
 
 
 def _beside_picked(candidate: Candidate, state: _State, siblings: frozenset[int], others: frozenset[int]) -> float:

@@ -16,6 +16,8 @@ from querybus_translator.writing.form import (
     Aggregate,
     ColumnRef,
     Comparison,
+    Literal,
+    Membership,
     Operator,
     columns_of,
     tables_of,
@@ -226,6 +228,19 @@ def leaves_deed_out(whole: Whole) -> bool:
 _FLAG_LEADS: Final = frozenset({"is", "was", "has"})
 
 
+def counts_to_a_fraction(whole: Whole) -> bool:
+    """Whether rows are counted against 1.85: there are no parts of rows."""
+    within = [one.form for one in whole.form.where if isinstance(one, Membership)]
+    return any(
+        item.left.aggregate is Aggregate.COUNT
+        and isinstance(item.right, Literal)
+        and isinstance(item.right.value, float)
+        and not item.right.value.is_integer()
+        for form in (whole.form, *within)
+        for item in form.having
+    )
+
+
 MISCOUNTS: Final[tuple[Rule, ...]] = (
     counts_by_amount,
     counts_itself,
@@ -235,6 +250,7 @@ MISCOUNTS: Final[tuple[Rule, ...]] = (
     counts_the_fixed,
     counts_the_one,
     counts_the_unread,
+    counts_to_a_fraction,
     groups_unasked,
     leaves_deed_out,
     one_for_each,

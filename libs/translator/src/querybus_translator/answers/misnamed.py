@@ -390,6 +390,35 @@ def goes_by_any_key(whole: Whole) -> bool:
     return False
 
 
+def dates_by_another(whole: Whole) -> bool:
+    """发布日期 is the day on which something was released, and no day of anything else."""
+    sketch = whole.sketch
+    verbs = lexicon().verbs
+    return any(
+        sketch.chinese
+        and len(node.text) > 1
+        and node.kind is NodeKind.STOP
+        and node.text in verbs
+        and sketch.nodes[place + 1].text in _DAYS_ZH
+        and sketch.column(place + 1) is not None
+        for place, node in enumerate(sketch.nodes[:-1])
+    )
+
+
+_DAYS_ZH: Final = frozenset({"日期", "时间", "年份", "年", "月份", "日"})
+
+
+def answers_one_of_two(whole: Whole) -> bool:
+    """金额是多少，捐赠者是谁 asks two things."""
+    asked = [node.text for node in whole.sketch.nodes if node.text in _ASKS_ZH]
+    return len(asked) > 1 and len(whole.form.targets) == 1 and whole.form.everything is None
+
+
+_ASKS_ZH: Final = frozenset(
+    {"是多少", "是谁", "是什么", "有多少", "叫什么", "叫什么名字", "是哪个", "是哪里", "在哪里"}
+)
+
+
 MISNAMED: Final[tuple[Rule, ...]] = (
     asks_where,
     joins_for_nothing,
@@ -398,6 +427,8 @@ MISNAMED: Final[tuple[Rule, ...]] = (
     lives_nowhere,
     drops_each,
     goes_by_any_key,
+    dates_by_another,
+    answers_one_of_two,
     is_mutual,
     lacks_beside_its_own_day,
     lacks_what_it_shows,

@@ -78,7 +78,7 @@ def chinese_words(english: frozenset[str], *, partly: bool = False) -> Mapping[s
             meant = {name for name in said if english.issuperset(name.split()) and name.count(" ") < _WORDS_MAX}
             if meant:
                 result[chinese] = meant if is_alone else result[chinese] | meant
-    taken = (words.chinese, words.chinese_stopwords, words.stored, words.vague, time_words())
+    taken = (words.chinese, words.chinese_stopwords, words.stored, time_words())
     return {
         chinese: frozenset(meant) for chinese, meant in result.items() if not any(chinese in list_ for list_ in taken)
     }

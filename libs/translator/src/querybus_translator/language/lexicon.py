@@ -122,6 +122,8 @@ class Lexicon:
     verbs_behind_do: frozenset[str]
     chinese_stopwords: frozenset[str]
     related: Mapping[str, frozenset[str]]
+    heads: Mapping[str, frozenset[str]]
+    """By Chinese word the first English word of each of its groups."""
     chinese_words: frozenset[str]
     abbreviations: Mapping[str, tuple[str, ...]]
     base: Mapping[str, str]
@@ -158,13 +160,7 @@ def lexicon() -> Lexicon:
             english[key] = _join(english.get(key, ()), Phrase(op, key, (concept,) if concept else ()))
         for form in zh:
             chinese[form] = _join(chinese.get(form, ()), Phrase(op, (form,), (concept,) if concept else ()))
-    related: dict[str, frozenset[str]] = {}
-    chinese_words: set[str] = set()
-    for group in bilingual()["groups"]:
-        members = frozenset((*group["en"], *group["zh"]))
-        chinese_words.update(group["zh"])
-        for member in members:
-            related[member] = related.get(member, frozenset()) | members
+    related, heads, chinese_words = _groups()
     stored: dict[str, tuple[str, ...]] = {}
     for row in forms["stored"]:
         for item in (*row.get("en", ()), *row.get("zh", ())):
@@ -184,7 +180,8 @@ def lexicon() -> Lexicon:
         verbs_behind_do=frozenset(stop["verbs_behind_do"]),
         chinese_stopwords=frozenset(stop["zh"]),
         related=related,
-        chinese_words=frozenset(chinese_words),
+        heads=heads,
+        chinese_words=chinese_words,
         abbreviations={key: tuple(spelt) for key, spelt in bilingual()["abbreviations"].items()},
         base=forms["base"],
         numbers=forms["number"],
@@ -203,6 +200,19 @@ def lexicon() -> Lexicon:
         measure_words=frozenset(stop["measure_words"]),
         measured=stop["measured"],
     )
+
+
+def _groups() -> tuple[Mapping[str, frozenset[str]], Mapping[str, frozenset[str]], frozenset[str]]:
+    """Return by word its group mates, by Chinese word the first English word of each of its groups, and all Chinese words."""
+    related: dict[str, frozenset[str]] = {}
+    heads: dict[str, frozenset[str]] = {}
+    for group in bilingual()["groups"]:
+        members = frozenset((*group["en"], *group["zh"]))
+        for member in members:
+            related[member] = related.get(member, frozenset()) | members
+        for member in group["zh"]:
+            heads[member] = heads.get(member, frozenset()) | frozenset(group["en"][:1])
+    return related, heads, frozenset(heads)
 
 
 def _read(file: str) -> dict[str, Any]:

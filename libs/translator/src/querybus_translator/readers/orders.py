@@ -193,7 +193,7 @@ def _sorts_sizes(text: str) -> bool:
 
 
 def _sorts_times(text: str) -> bool:
-    return any(word in text.lower() for word in ("earliest", "latest", "newest", "oldest", "recent", "新", "旧"))
+    return any(word in text.lower() for word in ("earliest", "latest", "newest", "old", "recent", "新", "旧"))
 
 
 def _keys_behind_by(sketch: Sketch, place: int) -> list[Measure]:

@@ -44,7 +44,7 @@ from querybus_translator.readers.superlatives import LASTING, is_lasting, is_of_
 from querybus_translator.schema.labels import holds_years, key_columns, labels
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import Aggregate, ColumnRef, Form, Measure, columns_of, condition_tables
-from querybus_translator.writing.listed import list_beside, list_values
+from querybus_translator.writing.listed import each_once, is_listed, list_beside, list_values
 from querybus_translator.writing.sketch import TEMPORAL, Sketch
 
 _FIGURES = {
@@ -88,7 +88,8 @@ def read_targets(sketch: Sketch) -> None:
             continue
         # 被借阅过 merely resembles 借阅日期: in Chinese nothing but closeness distinguishes a verb from what is asked for.
         sketch.doubts += is_rate(sketch, place, column)
-        if sketch.asked[place] if not sketch.chinese else (pick is not None and pick.score >= _CHINESE_TARGET_MIN):
+        is_close = pick is not None and (pick.score >= _CHINESE_TARGET_MIN or is_listed(sketch, place))
+        if is_close if sketch.chinese else sketch.asked[place]:
             sketch.take(place)
             sketch.doubts += (
                 1.0 if is_faint_year(sketch, place, column) or _is_of_others(sketch, place, column) else 0.0
@@ -114,18 +115,7 @@ def read_targets(sketch: Sketch) -> None:
     ):
         # "How long did each visit take" is not answered by their names.
         sketch.doubts += 1.0
-    _each_once(sketch)
-
-
-def _each_once(sketch: Sketch) -> None:
-    """List what is asked for once, in the order of the question."""
-    seen: dict[Measure, int] = {}
-    for place, measure in sorted(sketch.targets, key=lambda item: item[0]):
-        if sketch.op(place - 1) is Op.AND and sketch.column(place - 2) == measure.column is not None and place > 1:
-            # "The name and level" are not one column twice.
-            sketch.doubts += 1.0 if sketch.nodes[place].text.lower() != sketch.nodes[place - 2].text.lower() else 0.0
-        seen.setdefault(measure, place)
-    sketch.targets = [(place, measure) for measure, place in seen.items()]
+    each_once(sketch)
 
 
 def _details(sketch: Sketch) -> None:
@@ -148,7 +138,12 @@ def _column_of_details(sketch: Sketch, table: int) -> ColumnRef | None:
 
 def _on_average(sketch: Sketch) -> None:
     """ "How old are members on average", "what do pens cost on average": the one figure that is asked for is averaged."""
-    places = [place for place in sketch.free_places(Op.AVERAGE) if sketch.after(place) is None or place == 0]
+    ends = (Op.EACH, Op.BY, Op.GROUPED)
+    places = [
+        place
+        for place in sketch.free_places(Op.AVERAGE)
+        if sketch.after(place) is None or place == 0 or sketch.op(place + 1) in ends
+    ]
     figures = [
         number
         for number, (_, measure) in enumerate(sketch.targets)

@@ -5,6 +5,7 @@ words that are said twice, orders of time, names that are asked for beside other
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Final
 
 from querybus_translator.language.names import name_words
@@ -46,8 +47,32 @@ _PLAINER: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     (re.compile(r"的?姓什么[，,、]?(?:叫什么名字?|名字?(?:叫|是)?什么|叫什么)"), "的姓和名是什么"),
     # 至少20层的建筑 has so many floors.
     (re.compile(rf"(?P<bound>至少|最少|至多|最多|不少于|不超过|超过|高于|低于|多于|少于)(?:有)?(?P<number>{_NUMBER})层(?P<more>以上|以下)?的"), r"层数\g<bound>\g<number>\g<more>的"),
+    # 至少为5, 大于等于5: a bound, and the number behind it.
+    (re.compile(rf"(?P<bound>至少|至多|最少|最多|大于|小于|超过|低于|高于|少于|多于|不少于|不多于|不低于|不超过|不高于|不大于|不小于)(?:为|是)(?={_NUMBER})"), r"\g<bound>"),
+    (re.compile(rf"(?:大于或?等于|高于或?等于|等于或(?:大|高|多)于)(?={_NUMBER})"), "不少于"),
+    (re.compile(rf"(?:小于或?等于|低于或?等于|等于或(?:小|低|少)于)(?={_NUMBER})"), "不超过"),
+    # 最多被参观一次: so often at most.
+    *(
+        (re.compile(rf"{said}(?:只)?(?P<done>(?:被)?{_HAN}{{2}})(?:了|过)?(?P<number>{_NUMBER})次"), rf"\g<done>{plain}\g<number>次")
+        for said, plain in (("(?:最多|至多)", "不超过"), ("(?:最少|至少)", "至少"))
+    ),
+    # 至少两次: a number behind a bound.
+    *(
+        (re.compile(rf"(?<=至少|至多|超过|少于|多于|低于|只有|恰好|正好){said}(?=次)"), str(number))
+        for number, said in enumerate(("一", "[两二]", "三", "四", "五", "六", "七", "八", "九", "十"), 1)
+    ),
+    # 只有1个: so many and no more.
+    (re.compile(rf"只有(?={_NUMBER}[个名位条张份辆家本笔次场座间])"), "恰好有"),
+    # 住着多少人: they live there.
+    (re.compile(r"(?<=[住开停放存])着(?=多少|几)"), ""),
+    # 手机的不同运营商: each of them once.
+    (re.compile(rf"(?<=的)不同(?={_HAN})(?!的|于|意)"), "不同的"),
     # 三次或更多评分 is at least three.
     (re.compile(rf"(?P<number>{_NUMBER})(?P<unit>[次个名位条张份场本家门部首])(?:或|及)(?:更多|以上)的?"), r"至少\g<number>\g<unit>"),
+    # 按排名升序: a rank sorts.
+    (re.compile(r"(?<=按)(?P<as>照?)排名(?=[升降从由的列显给排])"), r"\g<as>名次"),
+    # 最晚加入的艺术家叫什么: the one that did so last.
+    (re.compile(rf"^(?P<end>最[晚早]|最后|最先)(?P<done>{_HAN}{{2}})的(?P<what>{_HAN}{{2,6}}?)(?=叫什么|是谁|是哪|是什么)"), r"\g<done>\g<end>的\g<what>"),
     # 名称和排名: a rank is asked for.
     (re.compile(r"(?<=[的和、与])排名(?=[。？?、，]|是|和|与|分别|$)"), "名次"),
     # 没有关联的产品 has none.
@@ -89,6 +114,8 @@ def plain_chinese(question: str, index: CatalogIndex) -> str:
     """Return a question with plainer words: 按渠道统计预订 asks for the number of bookings of each channel."""
     for said, plain in _PLAINER:
         question = said.sub(plain, question)
+    question = _COMPARED_TWICE.sub(partial(_compared_twice, index), question)
+    question = _FIGURES_BEHIND.sub(partial(_figures_behind, index), question)
     question = _COUNTED_BY.sub(r"各\g<by>的\g<what>数", _names_of_people(_scores(question, index), index))
     return _FIGURES.sub(lambda said: _EXTREME.sub(r"\g<0>值", said[0]), question)
 
@@ -103,6 +130,39 @@ def _scores(question: str, index: CatalogIndex) -> str:
     if known is None and not any("score" in name.lower() for name in called):
         return question
     return _SCORE.sub(rf"\1{known or _SCORES[0]}", question)
+
+
+_A_VALUE: Final = "(?:最[大小高低]|平均)值"
+_COMPARISON: Final = "不?(?:大于|小于|超过|低于|高于|少于|多于|早于|晚于)|至少|至多"
+_COMPARED_TWICE: Final = re.compile(
+    rf"(?P<run>{_HAN}{{2,8}}?)(?P<one>(?:{_COMPARISON})(?:\d[\d.,]*{_HAN}{{0,2}}?))(?P<joint>或者?|[，,]?(?:且|并且|但))(?={_COMPARISON})(?=[^\d]{{2,4}}\d)"
+)
+_COMPARED_LENGTH_MAX: Final = 6
+
+
+def _compared_twice(index: CatalogIndex, said: re.Match[str]) -> str:
+    """年龄大于50或小于46: the second bound is of what the first one is of."""
+    return said[0] + _known_end(index, said["run"])
+
+
+def _known_end(index: CatalogIndex, run: str) -> str:
+    """Return the longest end of a run that the catalog knows, of two signs or more; empty where it knows none."""
+    lengths = range(min(_COMPARED_LENGTH_MAX, len(run)), 1, -1)
+    return next((run[-length:] for length in lengths if index.similar(run[-length:])), "")
+
+
+_FIGURES_BEHIND: Final = re.compile(
+    rf"(?P<run>{_HAN}{{2,10}}?)的(?P<figures>{_A_VALUE}(?:[、和与及]{_A_VALUE})*)(?=[。？?]|是|分别|各|$)"
+)
+
+
+def _figures_behind(index: CatalogIndex, said: re.Match[str]) -> str:
+    """座位数的最小值和最大值 are 最小和最大座位数."""
+    what = _known_end(index, said["run"])
+    if not what:
+        return said[0]
+    before = said["run"].removesuffix(what)
+    return f"{before}{'的' if before and not before.endswith('的') else ''}{said['figures'].replace('值', '')}{what}"
 
 
 _LAST_NAME: Final = re.compile(

@@ -1,10 +1,12 @@
-"""Orders that name their figure in passing, and figures that are called values."""
+"""Orders and comparisons that name their figure in passing or not at all, and figures that are called values."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
 
+from querybus.text.readable_name import spoken_name
+from querybus_translator.language.names import name_words
 from querybus_translator.language.stems import base_form
 from querybus_translator.schema.comparison import recalled
 from querybus_translator.schema.index import CatalogIndex
@@ -45,3 +47,22 @@ def sorted_from_to(question: str, index: CatalogIndex) -> str:
 def without_values(question: str, index: CatalogIndex) -> str:
     """ "The 3 lowest values of age" are the 3 lowest ages, unless something of the catalog is called a value."""
     return question if index.own.get("value") else _VALUES.sub(r"\g<which> ", question)
+
+
+_HIGHER: Final = re.compile(r"\b(?P<rows>[a-z]+) (?P<how>higher|lower) than (?=\d)", re.IGNORECASE)
+_HEIGHTS: Final = frozenset({"height", "elevation", "altitude"})
+
+
+def higher_than(question: str, index: CatalogIndex) -> str:
+    """ "Mountains higher than 8000" are mountains with a height above it, where they have one height."""
+
+    def written(said: re.Match[str]) -> str:
+        names = [
+            column.name
+            for table in index.called_by(base_form(said["rows"].lower()))
+            for column in index.table(table).columns
+            if not _HEIGHTS.isdisjoint(name_words(column.name))
+        ]
+        return f"{said['rows']} with a {spoken_name(names[0])} {said['how']} than " if len(names) == 1 else said[0]
+
+    return _HIGHER.sub(written, question)

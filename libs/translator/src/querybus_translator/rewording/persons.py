@@ -209,13 +209,18 @@ def spends_most(question: str, index: CatalogIndex) -> str:
     return _SPENDS_MOST.sub(written, question)
 
 
+def agents_of_verb(verb: str) -> tuple[str, ...]:
+    """Return what those are called who do what a verb says, as it stands in a question: "wrote", "directs", "built"."""
+    return agents_of(_PARTICIPLES.get(verb, verb)) or agents_of(f"{base_form(verb)}ed")
+
+
 def who_did(question: str, index: CatalogIndex) -> str:
     """ "Who directed Glass City?" asks for its director, where a column is called so."""
     said = _WHO_DID.match(question)
     if said is None:
         return question
     verb = said["verb"].lower()
-    agents = agents_of(_PARTICIPLES.get(verb, verb)) or agents_of(f"{base_form(verb)}ed")
+    agents = agents_of_verb(verb)
     found = {
         (agent, entry.table)
         for agent in agents

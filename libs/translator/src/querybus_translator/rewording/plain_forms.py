@@ -62,7 +62,7 @@ _MANNER: Final = re.compile(
     re.IGNORECASE,
 )
 _YEAR_MADE: Final = re.compile(
-    r"^(?:in (?:which|what) year|what is the year (?:in which|when)) (?:were )?most (?:of )?(?:the )?(?P<rows>[a-z]+)(?: were)? (?P<done>[a-z]+(?:ed|ilt|orn|ade|en))\s*[?.]?$",
+    r"^(?:in (?:which|what) year|what is the year (?:in which|when)) (?:were )?(?:the )?most (?:of )?(?:the )?(?P<rows>[a-z]+)(?: were)? (?P<done>[a-z]+(?:ed|ilt|orn|ade|en))\s*[?.]?$",
     re.IGNORECASE,
 )
 _NOT_ONE: Final = re.compile(r"\bnot (?:even )?(?:a|one) single (?=[a-z])", re.IGNORECASE)

@@ -16,7 +16,7 @@ from querybus_translator.language.names import is_han, name_words
 from querybus_translator.language.stems import base_form
 from querybus_translator.rewording.in_chinese import plain_chinese
 from querybus_translator.rewording.nations import countries_of_people, inhabitants
-from querybus_translator.rewording.ordered import sorted_from_to, without_values
+from querybus_translator.rewording.ordered import higher_than, sorted_from_to, without_values
 from querybus_translator.rewording.persons import (
     by_whom,
     each_did,
@@ -35,6 +35,7 @@ from querybus_translator.rewording.persons import (
 )
 from querybus_translator.rewording.plain_forms import in_plain_forms
 from querybus_translator.rewording.spelt import as_spelt, as_stored, by_initials, here, what_about, whose_records
+from querybus_translator.rewording.turned import TURNED_BY_CATALOG, turned
 from querybus_translator.schema.chinese import TRANSLATED
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.other_names import doers_of
@@ -97,29 +98,10 @@ def reworded(question: str, index: CatalogIndex) -> str:
         question = plain_chinese(question, index)
         question = question.replace("平均年龄", "平均多大") if _knows_births_alone(index) else question
         return _done_in_chinese(_totals_in_chinese(_rates_in_chinese(question, index), index), index)
-    question = in_plain_forms(question)
+    question = in_plain_forms(turned(question))
     for rewrite in _BY_CATALOG:
         question = rewrite(question, index)
     return question
-
-
-_HIGHER: Final = re.compile(r"\b(?P<rows>[a-z]+) (?P<how>higher|lower) than (?=\d)", re.IGNORECASE)
-_HEIGHTS: Final = frozenset({"height", "elevation", "altitude"})
-
-
-def _higher(question: str, index: CatalogIndex) -> str:
-    """ "Mountains higher than 8000" are mountains with a height above it, where they have one height."""
-
-    def written(said: re.Match[str]) -> str:
-        names = [
-            column.name
-            for table in index.called_by(base_form(said["rows"].lower()))
-            for column in index.table(table).columns
-            if not _HEIGHTS.isdisjoint(name_words(column.name))
-        ]
-        return f"{said['rows']} with a {spoken_name(names[0])} {said['how']} than " if len(names) == 1 else said[0]
-
-    return _HIGHER.sub(written, question)
 
 
 def _bare_years(question: str, index: CatalogIndex) -> str:
@@ -460,13 +442,14 @@ _BY_CATALOG: Final = (
     here,
     whose_records,
     what_about,
+    *TURNED_BY_CATALOG,
     sorted_from_to,
     without_values,
     _numbered,
     roles_by_verbs,
     staff_members,
     _bare_years,
-    _higher,
+    higher_than,
     _in_use,
     _worth,
     _more_of,

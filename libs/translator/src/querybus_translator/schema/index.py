@@ -30,6 +30,7 @@ from querybus_translator.schema.other_names import (
     figures_of,
     other_names,
     titled_by_table,
+    with_key_name,
 )
 from querybus_translator.schema.roles import Role, roles_of
 
@@ -46,6 +47,7 @@ _FIGURE = re.compile(r"\s*-?\d+(\.\d+)?\s*")
 EXACT = 1.0
 SAME_STEM = 0.88
 RELATED = 0.82
+_SECOND_COST = 0.08
 ABBREVIATED = 0.7
 MISSPELT = 0.7
 
@@ -234,8 +236,12 @@ class CatalogIndex:
         if any(phrase.op in FIGURES for phrase in lexicon().english.get((word,), ())):
             # "Total" asks for a sum; only a name that holds the very word takes it from that.
             return result
+        heads = lexicon().heads.get(word, frozenset())
         for other in lexicon().related.get(word, ()):
-            self._add(result, other, TRANSLATED if is_han(word) and not self._called else RELATED)
+            closeness = TRANSLATED if is_han(word) and not self._called else RELATED
+            # 课程 is a course before it is a subject.
+            is_second = not heads.isdisjoint(self.own) and other not in heads
+            self._add(result, other, closeness - _SECOND_COST if is_second else closeness)
         if is_han(word):
             self._add_chinese(result, word)
         else:
@@ -280,6 +286,9 @@ class CatalogIndex:
     def _add_chinese(self, result: dict[str, float], word: str) -> None:
         for other, closeness in self._translated.get(word, {}).items():
             self._add(result, other, closeness)
+        for other in {near for own in result for near in self._stems.get(stem(own), ())}:
+            # 估计 is to estimate, and a table of estimations is called so.
+            self._add(result, other, TRANSLATED * SAME_STEM)
         if not result and not self._called:
             english = [item for item in lexicon().related.get(word, ()) if not is_han(item)]
             for other, closeness in stands_for(english, self.own, self._words_otherwise()).items():
@@ -323,7 +332,7 @@ class CatalogIndex:
                 self.han_words.update(value for value in column.values if is_han(value))
 
     def _add_table(self, number: int, table: Table, called: tuple[tuple[str, ...], ...]) -> None:
-        table_names = (*_with_key_name(table, self._names(table, owner="")), *called)
+        table_names = (*with_key_name(table, self._names(table, owner="")), *called)
         # "Customer since" is said of customers, whatever their table is called.
         since = [name_words(column.name) for column in table.columns]
         table_names = tuple(dict.fromkeys((*table_names, *((words[0],) for words in since if words[1:] == ("since",)))))
@@ -464,16 +473,6 @@ def _said(named: Table | Column) -> tuple[str, ...]:
 
 def _singular(words: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(base_form(word) for word in words)
-
-
-def _with_key_name(table: Table, names: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
-    """A table whose key is `member_id` holds members, whatever it is called."""
-    if len(table.primary_key) != 1 or any(table.primary_key[0] in key.columns for key in table.foreign_keys):
-        return names
-    words = name_words(table.primary_key[0])
-    if len(words) < 2 or words[-1] not in lexicon().key_words or words[:-1] in names:
-        return names
-    return (*names, words[:-1])
 
 
 @lru_cache(maxsize=1)

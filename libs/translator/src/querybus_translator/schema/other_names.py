@@ -264,3 +264,13 @@ def who_they_are(catalog: Catalog) -> dict[str, tuple[tuple[str, ...], ...]]:
 
 def _holds_people(table: Table) -> bool:
     return any(name_words(column.name) in NAMES_OF_PEOPLE for column in table.columns)
+
+
+def with_key_name(table: Table, names: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
+    """A table whose key is `member_id` holds members, whatever it is called."""
+    if len(table.primary_key) != 1 or any(table.primary_key[0] in key.columns for key in table.foreign_keys):
+        return names
+    words = name_words(table.primary_key[0])
+    if len(words) < 2 or words[-1] not in lexicon().key_words or words[:-1] in names:
+        return names
+    return (*names, words[:-1])

@@ -55,6 +55,10 @@ _OR_OR_AND: Final = frozenset({Op.OR, Op.AND})
 def _is_alternative(sketch: Sketch, one: Placed, other: Placed) -> bool:
     both = sketch.nodes[one.place].period, sketch.nodes[other.place].period
     compared = sketch.has_between(one.place, other.place, frozenset({Op.COMPARE}))
+    said = (one.place - 1, other.place + 1) if sketch.chinese else range(max(0, one.place - 3), one.place)
+    if any(sketch.op(place) is Op.BOTH for place in said):
+        # "Both in 1989 and in 1990", 1989年和1990年都出版: in the one and in the other.
+        return False
     linked = not compared and any(place in sketch.assignment.picks for place in range(one.place + 1, other.place))
     if both[0] is not None and both[1] is not None and both[0].is_apart(both[1]) and not linked:
         # "In 2024 and 2025", "this year vs last year": no day lies in both, so either is meant.

@@ -293,3 +293,29 @@ def _show(sketch: Sketch, *places: int | None) -> None:
         table = sketch.table(place)
         if place is not None and table is not None:
             sketch.targets += [(place, Measure(label)) for label in labels(sketch.index, table, chinese=sketch.chinese)]
+
+
+def is_listed(sketch: Sketch, place: int) -> bool:
+    """内存和运营商: what stands in a list of columns is asked for, though its name is a longer one."""
+    return any(
+        0 <= place + 2 * step < len(sketch.nodes)
+        and sketch.nodes[place + step].text in _JOINTS
+        and sketch.column(place + 2 * step) is not None
+        and sketch.value(place + 2 * step) is None
+        for step in (-1, 1)
+    )
+
+
+def each_once(sketch: Sketch) -> None:
+    """List what is asked for once, in the order of the question."""
+    seen: dict[Measure, int] = {}
+    for place, measure in sorted(sketch.targets, key=lambda item: item[0]):
+        is_joined = place > 1 and (sketch.op(place - 1) is Op.AND or sketch.nodes[place - 1].text in _JOINTS)
+        if is_joined and sketch.column(place - 2) == measure.column is not None:
+            # "The name and level" are not one column twice.
+            sketch.doubts += 1.0 if sketch.nodes[place].text.lower() != sketch.nodes[place - 2].text.lower() else 0.0
+        seen.setdefault(measure, place)
+    sketch.targets = [(place, measure) for measure, place in seen.items()]
+
+
+_JOINTS: Final = frozenset({",", "、", "和", "与"})

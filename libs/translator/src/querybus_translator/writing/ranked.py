@@ -86,6 +86,12 @@ def _is_one_of_many(sketch: Sketch, ranking: Ranking, anchor: int, parent: int) 
     return any(sketch.table(place) == anchor and _is_plural(sketch.nodes[place].text) for place in range(before))
 
 
+def _is_asked_itself(sketch: Sketch, place: int, ranked: ColumnRef) -> bool:
+    """最常见的类型是什么，有多少个: the kind is asked for, and how many there are."""
+    named = next((other for other in range(place + 1, len(sketch.nodes)) if sketch.column(other) == ranked), None)
+    return named is not None and sketch.op(named + 1) in {Op.SHOW, Op.AND, Op.TO}
+
+
 def _of_group(
     sketch: Sketch, anchor: int, ranking: Ranking, by: Measure, targets: Sequence[Measure]
 ) -> Comparison | None:
@@ -96,6 +102,8 @@ def _of_group(
         return None
     if ranked in labels(sketch.index, anchor) or sketch.op(sketch.before(ranking.place)) is Op.SHOW:
         # "What is the most common type": the type is what is asked for.
+        return None
+    if sketch.chinese and _is_asked_itself(sketch, ranking.place, ranked):
         return None
     columns = {target.column for target in targets if target.aggregate is None}
     counts_rows = not columns and all(target.column is None for target in targets)

@@ -140,11 +140,17 @@ def read_ranges(sketch: Sketch) -> None:
         high = sketch.after(joint)
         if high is None or sketch.nodes[high].kind is not sketch.nodes[low].kind:
             continue
+        if sketch.nodes[joint].text in _LISTING and _text(sketch, high + 1) not in _RANGE_CLOSES:
+            # 在2005年和2010年出版 is of the two years, and of none between them.
+            sketch.take(*(item for item in (place,) if node.op is Op.BETWEEN))
+            continue
         left = sketch.before(place, over=JOINING)
         right = sketch.after(high, over=UNITS)
         _range(sketch, (place, low, joint, high), left, right)
 
 
+_LISTING: Final = frozenset({"和", "与"})
+_RANGE_CLOSES: Final = frozenset({"之间", "间", "中间", "范围", "区间"})
 _RANGES: Final = frozenset({"to", "until", "到", "至", "-", "–", "—", "~"})
 
 

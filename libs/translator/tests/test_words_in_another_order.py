@@ -1,0 +1,115 @@
+"""The same question with its words in another order, another clause or another language has the same answer, or is asked back."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from querybus_translator import NotRead, Translated, translate
+from tests.support.scripted_catalog import catalog_of, rows_of
+
+TODAY = date(2026, 6, 30)
+ROWS = """
+CREATE TABLE theater (theater_id INTEGER PRIMARY KEY, name TEXT, town TEXT, open_date DATE, financed_by TEXT, seat_count INTEGER);
+CREATE TABLE actor (actor_id INTEGER PRIMARY KEY, name TEXT, age INTEGER, country TEXT, guild TEXT, year_join INTEGER);
+CREATE TABLE play (play_id INTEGER PRIMARY KEY, title TEXT, play_type TEXT, writer TEXT, theater_id INTEGER REFERENCES theater (theater_id),
+  year INTEGER);
+CREATE TABLE reservation (reservation_id INTEGER PRIMARY KEY, play_id INTEGER REFERENCES play (play_id), guests INTEGER);
+CREATE TABLE artwork (artwork_id INTEGER PRIMARY KEY, name TEXT, theater_id INTEGER REFERENCES theater (theater_id));
+CREATE TABLE workshop (workshop_id INTEGER PRIMARY KEY, subject TEXT, date TEXT, venue TEXT);
+INSERT INTO theater VALUES (1, 'Globe', 'Ulm', '1999-05-01', 'Fonds A', 300), (2, 'Rose', 'Bonn', '1985-03-01', 'Fonds B', 120),
+  (3, 'Swan', 'Ulm', '2010-09-01', 'Fonds A', 80);
+INSERT INTO actor VALUES (1, 'Ann', 61, 'Chile', 'Stage', 2001), (2, 'Bo', 35, 'Chile', 'Screen', 1999), (3, 'Cid', 47, 'Peru', 'Stage', 2010);
+INSERT INTO play VALUES (1, 'Rye', 'comedy', 'Otis', 1, 1990), (2, 'Salt', 'drama', 'Otis', 1, 1995), (3, 'Fog', 'comedy', 'Mara', 2, 1990),
+  (4, 'Ash', 'comedy', 'Mara', 3, 2001);
+INSERT INTO reservation VALUES (1, 1, 2), (2, 1, 5), (3, 2, 1), (4, 3, 4);
+INSERT INTO artwork VALUES (1, 'Dawn', 1), (2, 'Noon', 2);
+INSERT INTO workshop VALUES (1, 'Light', '2020-01-02', 'Attic'), (2, 'Sound', '2021-03-04', 'Cellar');
+"""
+STAGE = catalog_of(ROWS, {})
+
+
+def _ask(question: str) -> list[tuple[object, ...]]:
+    found = translate(question, STAGE, today=TODAY)
+    assert isinstance(found, Translated), found
+    return rows_of(ROWS, found.sql)
+
+
+@pytest.mark.parametrize(
+    ("question", "rows"),
+    [
+        ("In which guild are the most actors?", [("Stage",)]),
+        ("Which guild do most actors belong to?", [("Stage",)]),
+        ("Which play type occurs most often?", [("comedy",)]),
+        ("From which countries do actors come, and how many are from each?", [("Chile", 2), ("Peru", 1)]),
+        ("From which countries are actors that are over 60 or under 40 years old?", [("Chile",), ("Chile",)]),
+        ("In which year were the most plays written?", [(1990,)]),
+        ("Which plays have one reservation at most?", [("Salt",), ("Fog",)]),
+        ("Which theaters have a single play?", [("Rose",), ("Swan",)]),
+        ("Which writers have a play in 1990 as well as in 2001?", [("Mara",)]),
+        ("Which actor was the last to join?", [("Cid",)]),
+        ("Which plays has nobody been reserved for?", [("Ash",)]),
+        ("Who wrote a play in 1995?", [("Otis",)]),
+        ("How many works of art are there?", [(2,)]),
+        ("How many kinds of plays are there?", [(2,)]),
+        ("What is the name of every theater and who financed it?", [("Globe", "Fonds A"), ("Rose", "Fonds B"), ("Swan", "Fonds A")]),
+        ("What is the name of every theater and when did it open?", [("Globe", "1999-05-01"), ("Rose", "1985-03-01"), ("Swan", "2010-09-01")]),
+        ("When and where is each workshop held?", [("2020-01-02", "Attic"), ("2021-03-04", "Cellar")]),
+    ],
+)  # fmt: skip
+def test_an_english_question_says_the_same_in_another_order(question: str, rows: list[tuple[object, ...]]) -> None:
+    assert sorted(_ask(question), key=str) == sorted(rows, key=str)
+
+
+@pytest.mark.parametrize(
+    ("question", "rows"),
+    [
+        ("List the theaters in the order in which they opened.", ["Rose", "Globe", "Swan"]),
+        ("Who are the actors, from old to young?", ["Ann", "Cid", "Bo"]),
+        ("按入行年份从早到晚列出演员的姓名、年龄和国家，按姓名排序。", None),
+        ("列出演员的年龄和姓名，按姓名排序。", [61, 35, 47]),
+    ],
+)
+def test_the_order_that_is_said_is_the_order_of_the_rows(question: str, rows: list[object] | None) -> None:
+    found = translate(question, STAGE, today=TODAY)
+    if rows is None:
+        assert isinstance(found, NotRead)
+    else:
+        assert [row[0] for row in _ask(question)] == rows
+
+
+@pytest.mark.parametrize(
+    ("question", "rows"),
+    [
+        ("哪些国家有年龄大于60或小于40的演员？", [("Chile",), ("Chile",)]),
+        ("列出年龄大于40的演员的不同国家。", [("Chile",), ("Peru",)]),
+        ("座位数至少为120的剧院有多少个？", [(2,)]),
+        ("哪些作家在1990年和2001年都有戏剧？", [("Mara",)]),
+        ("最常见的戏剧类型是什么，有多少个？", [("comedy", 3)]),
+        ("加入最晚的演员叫什么名字？", [("Cid",)]),
+        ("最晚加入的演员叫什么名字？", [("Cid",)]),
+        ("所有演员年龄的最大值和最小值是多少？", [(61, 35)]),
+        ("哪些城镇只有1个剧院？", [("Bonn",)]),
+        ("有多少件艺术品？", [(2,)]),
+    ],
+)
+def test_a_chinese_question_over_english_names_is_answered(question: str, rows: list[tuple[object, ...]]) -> None:
+    assert sorted(_ask(question), key=str) == sorted(rows, key=str)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        # No theater knows when it closed: the day of its opening is another one.
+        "List the theaters in the order in which they closed.",
+        # 订购日期 is a day of ordering.
+        "按订购日期列出剧院的名称。",
+        # Nobody is counted against a fraction.
+        "名称超过1.85的演员有哪些国家？",
+        # What "kind" an actor is of, no column says.
+        "Give each actor's name, kind and age.",
+    ],
+)
+def test_what_has_no_place_in_the_tables_is_asked_back(question: str) -> None:
+    assert isinstance(translate(question, STAGE, today=TODAY), NotRead)
