@@ -5,15 +5,17 @@ play", "which kind occurs most often", "in the order in which they opened".
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Final
 
 from querybus.core.catalog import Column, ColumnKind
 from querybus.text.readable_name import spoken_name
 from querybus.text.words import stem
+from querybus_translator.language.lexicon import lexicon
 from querybus_translator.language.names import name_words
 from querybus_translator.language.stems import base_form, past_of
 from querybus_translator.rewording.persons import agents_of_verb
+from querybus_translator.schema.comparison import recalled
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.labels import holds_years
 
@@ -27,7 +29,7 @@ _OFTEN: Final = re.compile(
 )
 _FRONTED_MOST: Final = re.compile(
     rf"^{_LEADS} (?:which|what) (?P<what>[a-z]+(?: [a-z]+){{0,3}}?) (?:do|does|did|are|is|were|was|have|has) (?:the )?(?P<end>most|fewest) (?:of the )?"
-    r"(?P<rows>[a-z]+(?: [a-z]+){0,2}?)(?: (?P<done>[a-z]+))?(?: in| at| on| for| from| to)?(?P<mark> *\??)$",
+    r"(?P<rows>[a-z]+(?: [a-z]+){0,2}?)(?: (?P<done>live|stay|reside|play|work|belong|study|come|serve|located|based|found|held|listed|kept)(?: in| at| on| for| from| to)?)?(?P<mark> *\??)$",
     re.IGNORECASE,
 )
 _FRONTED_SO_MANY: Final = re.compile(
@@ -46,7 +48,7 @@ _AS_WELL_AS: Final = re.compile(
     rf"\b(?P<lead>in|during|from|for|at|on) (?P<one>{_NAMED}) (?:as well as|and also) (?:(?P=lead) )?(?P<other>{_NAMED})"
 )
 _OVERALL: Final = re.compile(
-    r"\b(?:overall|combined|aggregated?|accumulated) (?=(?:amount|quantity|sum|cost|price|revenue|sales|spending|value|count|number|budget|income)s?\b)",
+    r"\b(?P<all>overall|combined|aggregated?|accumulated) (?=(?:amount|quantity|sum|cost|price|revenue|sales|spending|value|count|number|budget|income)s?\b)",
     re.IGNORECASE,
 )
 _ANY_KIND: Final = re.compile(
@@ -55,7 +57,9 @@ _ANY_KIND: Final = re.compile(
 )
 
 _SINGLE_ONE: Final = re.compile(
-    r"\b(?P<has>have|has|had|with) (?:just |only )?(?:a|one) (?:single|sole) (?=[a-z])(?!list|column|table|result|query|row)",
+    r"\b(?P<has>have|has|had|with) (?:just |only )?(?:a|one) (?:single|sole) (?=[a-z])"
+    # A single bed is a kind of beds.
+    r"(?!list|column|table|result|query|row|room|bed|cabin|berth|seat|ticket|fare|parent|mother|father|malt|origin|use)",
     re.IGNORECASE,
 )
 _EACH_ONCE: Final = re.compile(
@@ -63,7 +67,7 @@ _EACH_ONCE: Final = re.compile(
     re.IGNORECASE,
 )
 _LAST_TO: Final = re.compile(
-    r"\b(?:was|is|were|are) the (?:very )?(?P<end>last|first|latest) (?:ones? )?to (?:be )?(?P<verb>[a-z]+)\b",
+    r"\b(?:was|is|were|are) the (?:very )?(?P<end>last|first|latest) (?:ones? )?to (?P<be>be )?(?P<verb>[a-z]+)\b",
     re.IGNORECASE,
 )
 _NOBODY: Final = re.compile(
@@ -87,16 +91,14 @@ _FROM_ON: Final = re.compile(
 
 
 def _joined_last(said: re.Match[str]) -> str:
-    """ "Was the last to join": joined last."""
-    return f"{past_of(said['verb'].lower())} {'first' if said['end'].lower() == 'first' else 'last'}"
+    """ "Was the last to join": joined last; "to be hired": hired last."""
+    done = said["verb"] if said["be"] else past_of(said["verb"].lower())
+    return f"{done} {'first' if said['end'].lower() == 'first' else 'last'}"
 
 
 def _once_each(said: re.Match[str]) -> str:
-    return (
-        f"{said['lead']} {said['verb']} the different {said['what']}s"
-        if said["what"]
-        else f"{said['lead']} {said['verb']} the different ones"
-    )
+    """ "Give each name once": the different ones."""
+    return f"{said['lead']} {said['verb']} the different {said['what'] or 'one'}s"
 
 
 def _from_which(said: re.Match[str]) -> str:
@@ -116,7 +118,7 @@ _UPWARDS: Final = frozenset({"earliest", "oldest", "lowest", "smallest"})
 
 def _most_in(said: re.Match[str]) -> str:
     """ "On which team do most players play": the team that has the most of them."""
-    if said["done"] is not None and said["what"].lower() in _TIMES:
+    if said["what"].lower() in _TIMES:
         return said[0]
     return f"Which {said['what']} has the {said['end'].lower()} {said['rows']}{said['mark']}"
 
@@ -130,8 +132,6 @@ _TURNED: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]
     (_FROM_WHICH, r"What are the \g<what> of \g<rows> \g<rest>"),
     (_BOUND_BEHIND, r"at \g<bound> \g<number> \g<rows>"),
     (_AS_WELL_AS, r"both \g<lead> \g<one> and \g<lead> \g<other>"),
-    (_OVERALL, "total "),
-    (_SINGLE_ONE, r"\g<has> exactly one "),
     (_EACH_ONCE, _once_each),
     (_LAST_TO, _joined_last),
     (_NOBODY, r"have not been \g<done>"),
@@ -264,17 +264,25 @@ def _when_and_where(question: str, index: CatalogIndex) -> str:
 def _kinds_of_rows(question: str, index: CatalogIndex) -> str:
     """ "Which kinds of mills are there": their type, where that is what a column of theirs says and none is called a kind."""
 
+    if index.own.get("kind"):
+        return question
+
     def asked(said: re.Match[str]) -> str:
-        words = said["rows"].split()
+        words = [base_form(word) for word in said["rows"].lower().split()]
         for length in range(len(words), 0, -1):
-            tables = _tables_of(tuple(map(base_form, map(str.lower, words[:length]))), index)
+            found = recalled(words[:length], index, bounded=False)
+            tables = {link.table for link in found if link.column is None and link.score >= _NAMED_MIN}
             if len(tables) == 1:
-                ends = [kind for column in index.table(tables[0]).columns if (kind := _kind_said(column)) is not None]
+                ends = [
+                    kind for column in index.table(tables.pop()).columns if (kind := _kind_said(column)) is not None
+                ]
                 return f"{ends[0]}{said['many']} of {said['the'] or ''}{said['rows']}" if len(ends) == 1 else said[0]
         return said[0]
 
-    question = question if index.own.get("kind") else _ANY_KIND.sub(r"\g<before>type", question)
-    return question if index.own.get("kind") else _KIND_OF.sub(asked, question)
+    return _KIND_OF.sub(asked, _ANY_KIND.sub(r"\g<before>type", question))
+
+
+_NAMED_MIN: Final = 0.9
 
 
 def _kind_said(column: Column) -> str | None:
@@ -283,32 +291,32 @@ def _kind_said(column: Column) -> str | None:
     return words[-1] if words and words[-1] in _KINDS else None
 
 
-def _tables_of(words: tuple[str, ...], index: CatalogIndex) -> list[int]:
-    """Return the tables that are called just so, word for word or by words of the same stem."""
-    wanted = tuple(map(stem, words))
-    return [
-        number
-        for number, table in enumerate(index.catalog.tables)
-        if tuple(map(stem, name_words(table.name))) == wanted
-    ]
-
-
 def _works_of_art(question: str, index: CatalogIndex) -> str:
-    """ "Works of art", where a table or a column is called `artwork`."""
+    """ "Works of art", where a table or a column is called `artwork`, and nothing by either word: the name of a user is no username."""
 
     def named(said: re.Match[str]) -> str:
-        for together in _together(base_form(said["of"].lower()), said["head"].lower()):
-            if index.own.get(together):
-                return f"{together}{said['many']}"
-        return said[0]
+        of, head = base_form(said["of"].lower()), said["head"].lower()
+        together = next((word for word in (of + head, of + base_form(head)) if index.own.get(word)), None)
+        says_more = (
+            head in lexicon().label_words or (head,) in lexicon().english or index.own.get(head) or index.own.get(of)
+        )
+        return said[0] if together is None or says_more else f"{together}{said['many']}"
 
     return _WHOLE_OF_PART.sub(named, question)
 
 
-def _together(first: str, second: str) -> Iterator[str]:
-    yield first + second
-    yield first + base_form(second)
+def _in_all(question: str, index: CatalogIndex) -> str:
+    """ "The combined amount" is the total one, where no column is called so; a single station is exactly one, where no bed is called single."""
+
+    def total(said: re.Match[str]) -> str:
+        return said[0] if index.own.get(said["all"].lower()) else "total "
+
+    def one(said: re.Match[str]) -> str:
+        is_kind = index.own.get("single") or any("single" in key for key in index.values)
+        return said[0] if is_kind else f"{said['has']} exactly one "
+
+    return _OVERALL.sub(total, _SINGLE_ONE.sub(one, question))
 
 
-TURNED_BY_CATALOG: Final = (_by_deeds, _who_did_some, _when_and_where, _kinds_of_rows, _works_of_art)
+TURNED_BY_CATALOG: Final = (_by_deeds, _who_did_some, _when_and_where, _kinds_of_rows, _works_of_art, _in_all)
 """Rewrites by what the catalog has, in this order."""

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from itertools import combinations
 
 from querybus_translator.writing.form import AllOf, ColumnRef, Comparison, Condition, Literal, Membership, Operator
 
 
 def are_contradictory(conditions: Sequence[Condition]) -> bool:
-    """Return whether spans of one column that must all hold have nothing in common, or rows must have some of what they lack."""
-    if _lack_what_they_have([condition for condition in conditions if isinstance(condition, Membership)]):
+    """Return whether conditions of one column that must all hold have nothing in common, or rows must have some of what they lack."""
+    memberships = [condition for condition in conditions if isinstance(condition, Membership)]
+    if _lack_what_they_have(memberships) or any(are_contradictory(one.form.where) for one in memberships):
+        return True
+    compared = [condition for condition in conditions if isinstance(condition, Comparison)]
+    if any(one.left == other.left and excludes(one, other) for one, other in combinations(compared, 2)):
         return True
     spans: dict[ColumnRef, list[tuple[str, str]]] = defaultdict(list)
     for condition in conditions:

@@ -142,7 +142,8 @@ def read_ranges(sketch: Sketch) -> None:
             continue
         if sketch.nodes[joint].text in _LISTING and _text(sketch, high + 1) not in _RANGE_CLOSES:
             # 在2005年和2010年出版 is of the two years, and of none between them.
-            sketch.take(*(item for item in (place,) if node.op is Op.BETWEEN))
+            if node.op is Op.BETWEEN:
+                sketch.take(place)
             continue
         left = sketch.before(place, over=JOINING)
         right = sketch.after(high, over=UNITS)
