@@ -419,6 +419,47 @@ _ASKS_ZH: Final = frozenset(
 )
 
 
+def shows_less_common(whole: Whole) -> bool:
+    """ "The most common reasons for a visit" are reasons: another column of the rows is not what occurs most often."""
+    sketch = whole.sketch
+    shown = {target.column for target in whole.form.targets}
+    commons = (
+        sketch.column(place + 1)
+        for place, node in enumerate(sketch.nodes[:-1])
+        if node.op in (Op.COMMON, Op.RARE) and not sketch.chinese
+    )
+    return whole.form.limit is not None and any(
+        column is not None and column in whole.form.group and column not in shown for column in commons
+    )
+
+
+def reaches_afar(whole: Whole) -> bool:
+    """ "What did Acme pay": no wage of drivers who once drove for them; another word for a column, of rows far from what is named."""
+    sketch, graph = whole.sketch, whole.sketch.index.graph
+    picks = sketch.assignment.picks
+    if any(sketch.table(place) is not None or pick.with_table for place, pick in picks.items()):
+        return False
+    shown = {target.column for target in whole.form.targets}
+    named = {pick.table for pick in picks.values() if pick.value is not None}
+
+    def near(tables: set[int]) -> set[int]:
+        edges = (edge for table in tables for edge in graph.edges_of(table))
+        return tables | {end for edge in edges for end in (edge.source, edge.target)}
+
+    return any(
+        pick.column is not None
+        and pick.value is None
+        and pick.score < _OWN_WORD_MIN
+        and ColumnRef(pick.table, pick.column) in shown
+        and not near(near({pick.table})) & named
+        for pick in picks.values()
+        if named - {pick.table}
+    )
+
+
+_OWN_WORD_MIN: Final = 0.85
+
+
 MISNAMED: Final[tuple[Rule, ...]] = (
     asks_where,
     joins_for_nothing,
@@ -439,6 +480,8 @@ MISNAMED: Final[tuple[Rule, ...]] = (
     names_the_named,
     passes_over_clause,
     passes_over_predicate,
+    reaches_afar,
+    shows_less_common,
     shows_others,
     shows_whose_it_is,
     takes_another_part,

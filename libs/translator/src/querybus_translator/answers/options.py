@@ -67,8 +67,9 @@ def _first(index: CatalogIndex, number: int, *, figures: bool) -> Column | None:
         if figures and column.kind in NUMERIC and flag_values(column) is None:
             return column
         is_name = bool(name_words(column.name)) and name_words(column.name)[-1] in lexicon().label_words
-        # Nobody counts a thing by its own name.
-        if not figures and column.kind is ColumnKind.TEXT and 1 < (column.distinct_count or 0) <= 50 and not is_name:
+        # Nobody counts a thing by its own name, or by what each has for itself.
+        is_own = is_name or column.distinct_count == table.row_estimate
+        if not figures and column.kind is ColumnKind.TEXT and 1 < (column.distinct_count or 0) <= 50 and not is_own:
             return column
     return None
 

@@ -10,6 +10,7 @@ from typing import Final
 
 from querybus_translator.language.names import name_words
 from querybus_translator.schema.index import CatalogIndex
+from querybus_translator.schema.values import stored_as
 
 _FIGURES: Final = re.compile(r"(?:最[高大低小]|平均)(?:[、和及与](?:最[高大低小]|平均))+(?![的值])")
 """最低、最高和平均价格 are figures, and no rows that bear them."""
@@ -93,6 +94,18 @@ _PLAINER: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     (re.compile(r"不止(?=[一二两三四五六七八九十\d])"), "超过"),
     # 几列火车: the unit of trains is no column.
     (re.compile(r"(?<=[几多少每两一二三四五六七八九十\d])列(?=火车|列车|高铁|动车)"), "辆"),
+    # 平均每次行程的距离 is the average distance of trips; of numbers of rows it would be another thing.
+    (
+        re.compile(rf"平均每[个次名位门家件笔单张场辆条本]?(?P<rows>{_HAN}{{2,6}}?)的(?P<what>{_HAN}{{2,6}}?)(?<!数)(?<!数量)(?=是多少|为多少|多少|有多|[。？?]|$)"),
+        r"\g<rows>的平均\g<what>",
+    ),
+    # 开了多少门课: so many there are.
+    (re.compile("开设?了?(?=(?:多少|几)[门节堂])"), "有"),
+    (re.compile("(?<=[门节堂])课(?=[？?。]|$)"), "课程"),
+    # 平均每次就诊多长时间: its average length.
+    (re.compile(rf"平均每[次个场趟件]?(?P<rows>{_HAN}{{2,6}}?)(?:需要?|要|用|花|持续)?(?:多长时间|多久|多少时间)"), r"\g<rows>的平均时长是多少"),
+    # 收到多少付款 is how much, and not how often.
+    (re.compile(r"收到了?多少(?P<what>付款|缴费|捐款|汇款|货款)"), r"\g<what>一共多少"),
     # 一个会员都没有 is none of them.
     (re.compile(rf"一[个名位条张份辆家本笔次](?P<what>{_HAN}{{1,8}}?)[都也]没有"), r"没有\g<what>"),
     # 山叫什么，编号是多少: a name and another thing of the same.
@@ -114,6 +127,7 @@ def plain_chinese(question: str, index: CatalogIndex) -> str:
     """Return a question with plainer words: 按渠道统计预订 asks for the number of bookings of each channel."""
     for said, plain in _PLAINER:
         question = said.sub(plain, question)
+    question = _by_whole_words(question, index)
     question = _COMPARED_TWICE.sub(partial(_compared_twice, index), question)
     question = _FIGURES_BEHIND.sub(partial(_figures_behind, index), question)
     question = _COUNTED_BY.sub(r"各\g<by>的\g<what>数", _names_of_people(_scores(question, index), index))
@@ -163,6 +177,54 @@ def _figures_behind(index: CatalogIndex, said: re.Match[str]) -> str:
         return said[0]
     before = said["run"].removesuffix(what)
     return f"{before}{'的' if before and not before.endswith('的') else ''}{said['figures'].replace('值', '')}{what}"
+
+
+_DONE_ONCE: Final = re.compile("(?P<denied>没有?|从未|未曾?|从没有?)(?P<sign>[修借租买卖订付])(?=过|$|的)")
+_DEEDS: Final = {
+    "修": ("维修", "修理"), "借": ("借阅", "借出"), "租": ("租赁", "租借"), "买": ("购买", "采购"), "卖": ("销售",),
+    "订": ("预订", "预约", "订单"), "付": ("付款", "支付"),
+}  # fmt: skip
+_SPENT: Final = re.compile(rf"(?P<run>{_HAN}{{2,6}}?)(?:上)?(?:一共|总共|共)?花(?:费|掉)?了?多少钱")
+_SPENDING: Final = ("费用", "成本", "金额", "花费")
+_BOUND_FOR: Final = re.compile("(?:去往?|前往|飞往|开往|驶往|发往|运往)(?=[A-Z“\"'])")
+_WEEKDAY: Final = re.compile("(?<!每)(?<!上)(?<!下)(?<!本)(?:周|星期|礼拜)(?P<day>[一二三四五六日天])")
+_WEEKDAYS: Final = dict(
+    zip("一二三四五六日", ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"), strict=True)
+) | {"天": "Sunday"}
+
+
+def _by_whole_words(question: str, index: CatalogIndex) -> str:
+    """从来没有修过 is 从来没有维修过, 维修花了多少钱 asks for its total cost, 去Milan for that destination, 周一 for a stored Monday.
+
+    Each by the word that the catalog has, and only where it has one.
+    """
+
+    def deed(said: re.Match[str]) -> str:
+        known = [word for word in _DEEDS[said["sign"]] if index.similar(word)]
+        return f"{said['denied']}{known[0] if known else said['sign']}"
+
+    def spent(said: re.Match[str]) -> str:
+        what = _known_end(index, said["run"])
+        tables = {table for word in index.similar(what) for table in index.called_by(word)} if what else set[int]()
+        costs = [word for word in _SPENDING if _is_figure_of(word, tables, index)] if "每" not in question else []
+        return f"{said['run']}的总{costs[0]}是多少" if costs else said[0]
+
+    def day(said: re.Match[str]) -> str:
+        name = _WEEKDAYS[said["day"]]
+        return name if stored_as(name, index) else said[0]
+
+    question = _SPENT.sub(spent, _DONE_ONCE.sub(deed, question))
+    question = _BOUND_FOR.sub("目的地", question) if index.similar("目的地") else question
+    return _WEEKDAY.sub(day, question)
+
+
+def _is_figure_of(word: str, tables: set[int], index: CatalogIndex) -> bool:
+    """Whether a word names a column of figures of one of some tables."""
+    entries = (index.entries[item] for known in index.similar(word) for item in index.own.get(known, ()))
+    return any(
+        entry.table in tables and entry.column is not None and index.holds_figures(entry.table, entry.column)
+        for entry in entries
+    )
 
 
 _LAST_NAME: Final = re.compile(

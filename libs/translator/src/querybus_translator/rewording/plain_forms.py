@@ -53,7 +53,9 @@ _AT_LEAST_A: Final = re.compile(
     r"\b(?P<bound>at least|more than) an? (?:single )?(?=[a-z])(?!few\b|lot\b|dozen\b|hundred\b|half\b|quarter\b|third\b|year\b|month\b|week\b|day\b|thousand\b|million\b)",
     re.IGNORECASE,
 )
-_BY_THE_WAY: Final = re.compile(r" (?:so far|on file|anywhere|in any way)(?= *[?.]?$)", re.IGNORECASE)
+_BY_THE_WAY: Final = re.compile(
+    r" (?:so far|on file|on record|on our books|in our care|anywhere|in any way)(?= *(?:[?.]|$))", re.IGNORECASE
+)
 _IN_CHARGE: Final = re.compile(r"\b(?:(?:that|who|which) (?:is|are|was|were) )?in charge of\b", re.IGNORECASE)
 _FALL_INTO: Final = re.compile(r"\bfalls? (?:into|under)\b", re.IGNORECASE)
 _NEVER_BEFORE: Final = re.compile(r"(?P<never>\b(?:never|not|ever)\b.*[a-z]) before(?= *[?.]?$)", re.IGNORECASE)

@@ -35,6 +35,7 @@ from querybus_translator.rewording.persons import (
 )
 from querybus_translator.rewording.plain_forms import in_plain_forms
 from querybus_translator.rewording.spelt import as_spelt, as_stored, by_initials, here, what_about, whose_records
+from querybus_translator.rewording.spoken import SPOKEN_BY_CATALOG, who_of_rows
 from querybus_translator.rewording.turned import TURNED_BY_CATALOG, turned
 from querybus_translator.schema.chinese import TRANSLATED
 from querybus_translator.schema.index import CatalogIndex
@@ -443,6 +444,7 @@ _BY_CATALOG: Final = (
     whose_records,
     what_about,
     *TURNED_BY_CATALOG,
+    *SPOKEN_BY_CATALOG,
     sorted_from_to,
     without_values,
     _numbered,
@@ -471,6 +473,7 @@ _BY_CATALOG: Final = (
     everybody,
     whole_names,
     spends_most,
+    who_of_rows,
     _numbers_of,
     _stored_numbers,
     _without_filler,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from querybus.core.catalog import ColumnKind
 from querybus_translator.language.clauses import negation_before
 from querybus_translator.language.lexicon import Op
 from querybus_translator.language.names import name_words
@@ -135,8 +136,14 @@ def _states_flag(sketch: Sketch, place: int, column: ColumnRef) -> bool:
     said = sketch.nodes[before].text.lower().split()[0] if before >= 0 else ""
     if said not in _COPULAS or not sketch.is_flag(column):
         return False
-    # "Which guests are VIP?"
-    is_of_rows = any(sketch.table(other) == column.table for other in range(place)) and place == len(_said(sketch)) - 1
+    # "Which guests are VIP?", "which dogs are insured", of pets.
+    named = sketch.value(before - 1) if before else None
+    is_of_kind = named is not None and named.table == column.table and not sketch.nodes[before - 1].capital
+    # "Which breeds are insured?"
+    kind = sketch.column(before - 1) if before == 2 and sketch.op(0) is Op.SHOW else None
+    is_of_kind |= kind is not None and kind.table == column.table and sketch.kind(kind) is ColumnKind.TEXT
+    is_of_rows = is_of_kind or any(sketch.table(other) == column.table for other in range(place))
+    is_of_rows = is_of_rows and place == len(_said(sketch)) - 1
     # "Which runners were disqualified?", where results say so of each.
     is_of_those = any(_is_of_many(sketch, other, column) for other in range(before)) and before == place - 1
     return is_of_rows or is_of_those or any(item.table == column.table for item in counts)

@@ -20,13 +20,7 @@ from querybus.core.messages import Draft, RuleName
 from querybus.sql.edit import (
     Site,
     Source,
-    add_join,
-    equal,
-    free_alias,
     glance,
-    identifier,
-    keep_owners,
-    own_columns,
     own_sources,
     read,
     unresolved,
@@ -34,6 +28,7 @@ from querybus.sql.edit import (
 )
 from querybus.text.similarity import words
 from querybus_recovery.rules.candidate import Candidate
+from querybus_recovery.rules.joins.along_keys import take_along
 from querybus_recovery.rules.joins.links import Link, owners_of, paths, reporting, routes
 from querybus_recovery.rules.names.rename_column import key_for_name, near
 
@@ -87,7 +82,19 @@ def join_owner(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candid
         if own is None:
             return ()
         site = unresolved(own, catalog, failure.facts.name)[place]
-        candidates.append(_joined(own, site, alias, path, column, doubt, draft, catalog))
+        before = site.column.sql(dialect=draft.dialect.value)
+        take_along(own, site, alias, path, column, catalog)
+        candidates.append(
+            Candidate(
+                RuleName.JOIN_OWNER,
+                write(own, draft.dialect),
+                keeps_meaning=False,
+                before=before,
+                after=f"{path[-1].other}.{column}",
+                doubt=doubt,
+                brings=(*(step.other for step in path), *(name for step in path for name in reporting(catalog, step))),
+            )
+        )
     return tuple(candidates)
 
 
@@ -277,48 +284,3 @@ def _does_not_count(select: exp.Select) -> bool:
     if select.args.get("distinct") is not None or isinstance(around, exp.In | exp.Exists):
         return True
     return bool(aggregates) and all(expression.find(exp.AggFunc) for expression in select.expressions)
-
-
-def _joined(
-    tree: exp.Expr,
-    site: Site,
-    alias: str,
-    path: tuple[Link, ...],
-    column: str,
-    doubt: float,
-    draft: Draft,
-    catalog: Catalog,
-) -> Candidate:
-    select = site.select
-    assert select is not None  # noqa: S101 - `_ways` found none otherwise
-    before = site.column.sql(dialect=draft.dialect.value)
-    name, qualifier = site.column.name.lower(), site.qualifier.lower()
-    same = [
-        column
-        for column in own_columns(site.scope)
-        if column.name.lower() == name and column.table.lower() == qualifier
-    ]
-    added = tuple(
-        column.name.lower()
-        for link in path
-        if (table := catalog.table(link.other)) is not None
-        for column in table.columns
-    )
-    keep_owners(select, site.scope, catalog, added)
-    for link in path:
-        joined = free_alias(tree, link.other)
-        add_join(select, link.other, joined, equal(alias, link.columns, joined, link.other_columns))
-        alias = joined
-    for node in same:
-        node.set("this", identifier(column, node.this))
-        node.set("table", identifier(alias))
-        node.set("db", None)
-    return Candidate(
-        RuleName.JOIN_OWNER,
-        write(tree, draft.dialect),
-        keeps_meaning=False,
-        before=before,
-        after=f"{path[-1].other}.{column}",
-        doubt=doubt,
-        brings=(*(step.other for step in path), *(name for step in path for name in reporting(catalog, step))),
-    )

@@ -17,14 +17,8 @@ from querybus.core.messages import Draft, RuleName
 from querybus.sql.edit import (
     Site,
     Source,
-    add_join,
-    equal,
-    free_alias,
     glance,
-    identifier,
     is_compared,
-    keep_owners,
-    own_columns,
     own_sources,
     read,
     unresolved,
@@ -32,6 +26,7 @@ from querybus.sql.edit import (
 )
 from querybus.text.similarity import words
 from querybus_recovery.rules.candidate import Candidate
+from querybus_recovery.rules.joins.along_keys import take_along
 from querybus_recovery.rules.joins.links import Link, between, owners_of, paths
 from querybus_recovery.rules.names.label import holder_of, label_of
 
@@ -137,28 +132,8 @@ def _column(parent: Table, rest: tuple[str, ...], column: exp.Column, link: Link
 
 
 def _joined(tree: exp.Expr, site: Site, way: _Way, draft: Draft, catalog: Catalog) -> Candidate:
-    select = site.select
-    assert select is not None  # noqa: S101 - `follow_key` has looked
     before = site.column.sql(dialect=draft.dialect.value)
-    same = [
-        column
-        for column in own_columns(site.scope)
-        if column.name.lower() == site.column.name.lower() and column.table.lower() == site.qualifier.lower()
-    ]
-    here = way.source.alias
-    for link in way.path:
-        there = _there_already(select, site, here, link, catalog)
-        if there is None:
-            parent = catalog.table(link.other)
-            added = tuple(column.name.lower() for column in parent.columns) if parent is not None else ()
-            keep_owners(select, site.scope, catalog, added)
-            there = free_alias(tree, link.other)
-            add_join(select, link.other, there, equal(here, link.columns, there, link.other_columns))
-        here = there
-    for node in same:
-        node.set("this", identifier(way.column, node.this))
-        node.set("table", identifier(here))
-        node.set("db", None)
+    take_along(tree, site, way.source.alias, way.path, way.column, catalog)
     return Candidate(
         RuleName.FOLLOW_KEY,
         write(tree, draft.dialect),
@@ -167,23 +142,3 @@ def _joined(tree: exp.Expr, site: Site, way: _Way, draft: Draft, catalog: Catalo
         after=f"{way.path[-1].other}.{way.column}",
         doubt=way.doubt,
     )
-
-
-def _there_already(select: exp.Select, site: Site, here: str, link: Link, catalog: Catalog) -> str | None:
-    """Return the alias under which the block has joined the table over the same key."""
-    same = [
-        source.alias
-        for source in own_sources(site.scope, catalog)
-        if source.table is not None and source.table.lower() == link.other.lower()
-    ]
-    for join in select.args.get("joins") or []:
-        condition = join.args.get("on")
-        for part in condition.find_all(exp.EQ) if condition is not None else ():
-            sides = [side for side in (part.left, part.right) if isinstance(side, exp.Column)]
-            names = {side.name.lower() for side in sides}
-            wanted = {link.columns[0].lower(), link.other_columns[0].lower()}
-            tables = {side.table.lower() for side in sides}
-            for alias in same:
-                if names == wanted and alias.lower() in tables and here.lower() in tables:
-                    return alias
-    return None
