@@ -156,6 +156,8 @@ def here(question: str, index: CatalogIndex) -> str:
 
 def whose_records(question: str, index: CatalogIndex) -> str:
     """ "How many records does each pilot have" asks for rows of `pilot_record`, where that is the only table of records."""
+    if not _RECORDS.search(question):
+        return question
     names = [name_words(table.name) for table in index.catalog.tables]
     owners = [words[:-1] for words in names if len(words) > 1 and words[-1] == "record"]
     if len(owners) != 1 or any(words == ("record",) for words in names):

@@ -41,8 +41,9 @@ def _said_plainly(question: str, index: CatalogIndex) -> str:
     """
     for pattern, plain in _SAID_PLAINLY:
         question = pattern.sub(plain, question)
-    is_said_otherwise = index.own.get("sold") or any("sold out" in key for key in index.values)
-    return question if is_said_otherwise else _RUN_OUT.sub("are out of stock", question)
+    if not _RUN_OUT.search(question) or index.own.get("sold") or any("sold out" in key for key in index.values):
+        return question
+    return _RUN_OUT.sub("are out of stock", question)
 
 
 _NEVER_USED: Final = re.compile(

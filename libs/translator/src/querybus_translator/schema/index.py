@@ -90,6 +90,7 @@ class CatalogIndex:
         self.graph = JoinGraph(catalog, self.roles)
         self.entries: list[Entry] = []
         self.own: dict[str, set[int]] = defaultdict(set)
+        self._whole: dict[tuple[str, ...], list[int]] = defaultdict(list)
         self.via_table: dict[str, set[int]] = defaultdict(set)
         self.values: dict[tuple[str, ...], list[StoredValue]] = defaultdict(list)
         self._table_entries: list[int] = []
@@ -198,13 +199,12 @@ class CatalogIndex:
 
     def knows(self, term: str) -> bool:
         """Return whether a term is already the whole name of a table or column."""
-        words = name_words(term)
-        return any(words in self.entries[item].names for item in self.own.get(words[0] if words else "", ()))
+        return name_words(term) in self._whole
 
     def called_by(self, word: str) -> list[int]:
         """Return the tables that a word is the whole name of."""
-        entries = (self.entries[item] for item in self.own.get(word, ()))
-        return [entry.table for entry in entries if entry.column is None and (word,) in entry.names]
+        entries = (self.entries[item] for item in self._whole.get((word,), ()))
+        return [entry.table for entry in entries if entry.column is None]
 
     def holds_figures(self, table: int, column: int) -> bool:
         """Return whether a column holds figures: by its type, or as texts that are all numbers."""
@@ -398,6 +398,7 @@ class CatalogIndex:
 
     def _add_entry(self, entry: Entry) -> None:
         for name in entry.names:
+            self._whole[name].append(len(self.entries))
             for word in name:
                 self.own[word].add(len(self.entries))
         self.entries.append(entry)
