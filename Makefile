@@ -8,8 +8,9 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.set-up
 MEMBERS := libs/common libs/semantic libs/translator libs/client services/gateway services/generator services/validator services/executor services/recovery services/presenter cli
 Q ?= How many customers are there?
-# Whole files go to one worker, so that what a file shares is started once; more workers than that only compete.
-PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadfile
+# Whole files go to one worker, so that what a file shares is started once. One worker more than processors, since many tests wait
+# for a server; more workers than four only compete.
+PARALLEL := --numprocesses $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n < 4 ? n + 1 : 4))) --dist loadfile
 export UV_PYTHON_DOWNLOADS = never
 # Where the environment forbids bytecode, each run would compile every module and rewrite every test again.
 export PYTHONDONTWRITEBYTECODE =
@@ -70,14 +71,14 @@ build/environments/node/.set-up: tests/journeys/node/package.json
 
 node-clients: build/environments/node/.set-up ## the clients from npm that tests ask with (needs node and npm)
 
-test-unit: $(STAMP) ## the tests of pure code, which start no process and no server; under 20 seconds
+test-unit: $(STAMP) ## the tests of pure code, which start no process and no server; under a minute
 	@$(BIN)/python -m pytest -q $(PARALLEL) -p no:langsmith_plugin -p no:schemathesis -p tests.support.no_servers $(wildcard $(MEMBERS:%=%/tests)) \
 	  --ignore-glob='*/servers/*' -m 'not slow and not servers and not data and not process and not long'
 
 test: $(STAMP) ## the tests that need nothing but the set-up, without the rules that `make check` runs; at most five minutes
 	@$(BIN)/python -m pytest -q $(PARALLEL) --ignore=tests/rules -m "not slow and not servers"
 
-test-all: $(STAMP) ## every test, slow journeys included; about eighteen minutes on two cores
+test-all: $(STAMP) ## every test, slow journeys included; about nineteen minutes on two cores
 	@$(BIN)/python -m pytest -q $(PARALLEL)
 
 check: $(STAMP) ## format, lint, types, import contracts, rules

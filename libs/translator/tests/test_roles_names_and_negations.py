@@ -269,6 +269,7 @@ _WORDS = [
 ]
 
 
+@pytest.mark.long
 def test_no_order_of_words_ends_in_an_exception() -> None:
     draw = random.Random(7)
     for _ in range(600):
