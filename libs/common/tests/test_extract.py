@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -81,6 +83,29 @@ FOUND = {
         "SELECT a FROM t WHERE b LIKE '%s' AND c = 'is it?' AND d = ':x' AND e = '{a} and {b}'",
         "SELECT a FROM t WHERE b LIKE '%s' AND c = 'is it?' AND d = ':x' AND e = '{a} and {b}'",
     ),
+    "the same statement twice": ("```sql\nSELECT 1;\nSELECT 1;\n```", "SELECT 1"),
+    "a statement on the line of its fence": ("```sql SELECT a\nFROM t\n```", "SELECT a\nFROM t"),
+    "an element within a text": (
+        "Here:\nSELECT a FROM t WHERE b LIKE '%<code>SELECT 1 FROM u</code>%'",
+        "SELECT a FROM t WHERE b LIKE '%<code>SELECT 1 FROM u</code>%'",
+    ),
+    "a sign of a turn within a text": (
+        "SELECT a FROM t WHERE b = '<|im_end|>' AND c = '</s>'",
+        "SELECT a FROM t WHERE b = '<|im_end|>' AND c = '</s>'",
+    ),
+    "three quotes within a text": (
+        'SELECT a FROM t WHERE b = \'"""\' AND c = 1',
+        'SELECT a FROM t WHERE b = \'"""\' AND c = 1',
+    ),
+    "a full stop behind the last name": ("SELECT a\nFROM t\nGROUP BY\n  a.", "SELECT a\nFROM t\nGROUP BY\n  a"),
+    "the same, in capitals": ("SELECT A\nFROM T\nGROUP BY\nA.", "SELECT A\nFROM T\nGROUP BY\nA"),
+    "a division in lines": ("SELECT sum(a)\n/\ncount(b) FROM t", "SELECT sum(a)\n/\ncount(b) FROM t"),
+    "signs that Markdown escapes": ("SELECT a\\_b, COUNT(\\*) FROM t", "SELECT a_b, COUNT(*) FROM t"),
+    "an escaped sign in a text": (
+        "SELECT a FROM t WHERE b LIKE 'x\\_%' ESCAPE '\\'",
+        "SELECT a FROM t WHERE b LIKE 'x\\_%' ESCAPE '\\'",
+    ),
+    "small letters behind what names it": ("The query is select a from t", "select a from t"),
     "what must never run, for the guard to refuse": ("DROP TABLE customers;", "DROP TABLE customers"),
     "the same in a fence": ("```sql\nDELETE FROM orders\n```", "DELETE FROM orders"),
     "the same in prose": ("Here it is:\nUPDATE t SET a = 1;", "UPDATE t SET a = 1"),
@@ -135,6 +160,20 @@ NOT_FOUND = {
         "SELECT a FROM t\n\nOr this one, which is faster:\n\nSELECT b FROM u",
         FailureCode.MULTI_STATEMENT,
     ),
+    "a statement without its first word": ("COUNT(*) FROM t WHERE a = 1", FailureCode.UNKNOWN_GENERATION_FAILURE),
+    "the first half of a set without its first word": (
+        "a FROM t WHERE b > 1 INTERSECT SELECT a FROM t WHERE b < 9",
+        FailureCode.LLM_EXPLANATION,
+    ),
+    "a quoted sentence": ('You asked to "select items from menus", which I cannot do.', FailureCode.LLM_EXPLANATION),
+    "a quoted order": ('"Set the year first, then ask."', FailureCode.LLM_EXPLANATION),
+    "an order in an element": ("<answer>Show me the year of which you ask</answer>", FailureCode.LLM_EXPLANATION),
+    "an order in JSON": ('{"answer": "Select customers from the list"}', FailureCode.LLM_EXPLANATION),
+    "orders in items": ("1. Select year from menu\n2. Press the button", FailureCode.LLM_EXPLANATION),
+    "words of SQL that are spoken of": ("Use `select` and `from` for what you need.", FailureCode.LLM_EXPLANATION),
+    "a table that is spoken of": ("The answer is from singer, as you see.", FailureCode.LLM_EXPLANATION),
+    "fragments of a program": ("```python\nq = 'SELECT a ' + 'FROM t'\n```", FailureCode.UNKNOWN_GENERATION_FAILURE),
+    "two statements in a list": ('[{"sql": "SELECT 1"}, {"sql": "SELECT 2"}]', FailureCode.MULTI_STATEMENT),
     "missing data": ("There is no table with salaries in this schema.", FailureCode.MISSING_DATABASE_INFO),
     "missing data in JSON": (
         '{"sql": null, "explanation": "The schema does not contain salaries."}',
@@ -179,7 +218,27 @@ def test_a_cut_reply_counts_only_inside_a_closed_fence():
         "SELECT " + "(" * 5_000,
         "```sql\n" + "SELECT (" * 4_000,
         "SELECT 1 FROM t WHERE a =" + " " * 50_000 + "b",
+        "<code>" * 9_000,
+        "<code>x</sql>" * 4_000,
+        "<think>" * 8_000 + "</think>",
+        '"' * 50_000,
+        '"""SELECT 1 ' * 5_000,
+        "SELECT 1" + " " * 50_000 + "</s>x",
+        " " * 50_000 + "x```",
+        "x" + " \t" * 25_000 + "```",
+        "[ {" * 16_000,
+        "[" + '{"code": "SELECT 1"},' * 2_500 + "1]",
+        'q = "' + 'SELECT "," ' * 5_000,
+        "x\nA" + ". " * 25_000 + "x",
+        "SELECT a FROM t\n" + "A.\n" * 12_000,
+        "**" * 25_000 + "SELECT a FROM t",
+        "`SELECT a FROM t " * 3_000,
+        "\\boxed{SELECT " + "} " * 20_000 + "x",
+        "<|im_start|>" * 4_000,
+        "= ( " * 14_000 + "SELECT a FROM t",
+        "1. SELECT a FROM t\n" * 3_000,
     ],
+    ids=itertools.count(),
 )
 def test_nesting_and_long_runs_reach_an_end(deep: str):
     result = extract(deep, Dialect.POSTGRESQL)

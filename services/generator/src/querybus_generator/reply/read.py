@@ -6,7 +6,6 @@ What is said is text from outside: bounded here, and shown to a business reader 
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from typing import Any, Final, cast
@@ -14,6 +13,7 @@ from typing import Any, Final, cast
 from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure
 from querybus.sql.reply.extract import extract
+from querybus.sql.reply.keyed import json_objects
 
 READING_LENGTH_MAX: Final = 400
 ASSUMPTION_LENGTH_MAX: Final = 240
@@ -49,7 +49,8 @@ def read_reply(text: str, dialect: Dialect, *, is_cut: bool = False) -> SaidRepl
     >>> read_reply("```sql\\n-- reading: films by year\\n-- columns: Year | Films\\nSELECT 1, 2\\n```", Dialect.SQLITE)
     SaidReply(sql='SELECT 1, 2', reading='films by year', assumptions=(), labels=('Year', 'Films'))
     """
-    said: dict[str, Any] = _object(text) if '"' in text and "{" in text else {}
+    # What stands outside says more than what stands within: the arguments of a call, for instance.
+    said = {key: value for item in reversed(list(json_objects(text))) for key, value in item.items()}
     for line in _HEADER.finditer(text):
         key, content = line["key"].casefold(), line["text"].strip()
         if key in _READING:
@@ -71,18 +72,6 @@ def read_reply(text: str, dialect: Dialect, *, is_cut: bool = False) -> SaidRepl
         assumptions=_lines(said.get("assumptions", ()), ASSUMPTION_LENGTH_MAX)[:ASSUMPTIONS_MAX],
         labels=_lines(labels, LABEL_LENGTH_MAX, keep_empty=True)[:LABELS_MAX],
     )
-
-
-def _object(text: str) -> dict[str, Any]:
-    """Return the first JSON object of the text that holds a statement; empty if there is none."""
-    decoder = json.JSONDecoder(strict=False)
-    for start in [match.start() for match in re.finditer(r"\{\s*\"", text)][:8]:
-        try:
-            value, _ = decoder.raw_decode(text, start)
-        except (ValueError, RecursionError):
-            continue
-        return {str(key).casefold(): item for key, item in cast("dict[str, Any]", value).items()}
-    return {}
 
 
 def _lines(value: Any, length_max: int, *, keep_empty: bool = False) -> tuple[str, ...]:

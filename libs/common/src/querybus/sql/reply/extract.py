@@ -8,10 +8,9 @@ than REPLY_LENGTH_MAX is not read.
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from sqlglot import TokenType, exp
 from sqlglot.errors import SqlglotError
@@ -19,6 +18,20 @@ from sqlglot.errors import SqlglotError
 from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure, FailureCode
 from querybus.sql.parse import GRAMMARS, SQL_BYTES_MAX, Statement, parse
+from querybus.sql.reply.blocks import (
+    ANSWER_TAG,
+    COMMENT,
+    DATA_TAGS,
+    FENCE,
+    SQL_TAGS,
+    answer_of,
+    blocks_of,
+    starts_as_statement,
+    string_of_program,
+    without_marks,
+    without_stray_quote,
+)
+from querybus.sql.reply.keyed import json_objects, statements_in, yaml_statement
 from querybus.sql.reply.placeholders import open_value
 from querybus.sql.reply.typography import plain, unescaped
 
@@ -26,24 +39,8 @@ REPLY_LENGTH_MAX: Final = 60_000
 STARTS_TRIED_MAX: Final = 24
 EXPLANATION_LENGTH_MAX: Final = 1_000
 
-_THOUGHTS = re.compile(r"<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.DOTALL | re.IGNORECASE)
-_FENCE = re.compile(r"^[ \t>]*(```+|~~~+)[ \t]*([\w.+-]*)[^\n]*$", re.MULTILINE)
-_SQL_TAGS_WORDS = (
-    "sql sqlite sqlite3 postgres postgresql pgsql plpgsql plsql tsql mysql mariadb duckdb clickhouse oracle "
-    "snowflake bigquery"
-)
-_SQL_TAGS: Final = frozenset(_SQL_TAGS_WORDS.split())
-_DATA_TAGS: Final = frozenset({"json", "json5", "jsonc", "yaml", "yml"})
-_SQL_KEYS: Final = ("sql", "sql_query", "sqlquery", "query", "statement")
 _EXPLANATION_KEYS: Final = ("explanation", "error", "message", "reason", "reply", "answer", "clarification", "question")
 
-_COMMENT = re.compile(r"\A(?:\s+|--[^\n]*(?:\n|\Z)|/\*.*?\*/|#[^\n]*(?:\n|\Z))+", re.DOTALL)
-_STATEMENT_WORD = re.compile(
-    r"\(*\s*(SELECT|WITH|FROM|VALUES|TABLE|INSERT|UPDATE|DELETE|DROP|CREATE|ALTER|TRUNCATE|MERGE|REPLACE|GRANT|REVOKE"
-    r"|EXPLAIN|DESCRIBE|DESC|SHOW|PRAGMA|CALL|EXECUTE|EXEC|SET|USE|ATTACH|DETACH|VACUUM|COPY|BEGIN|COMMIT|ROLLBACK|LOCK"
-    r"|ANALYZE|REINDEX|LOAD|INSTALL|EXPORT|IMPORT|PIVOT|SUMMARIZE|RENAME|DO|DECLARE)\b",
-    re.IGNORECASE,
-)
 # In running text a statement has to look like one: two words of SQL that prose does not put side by side.
 _CHANGING_START = re.compile(
     r"(INSERT\s+INTO|UPDATE\s+[\w.\"`\[\]]+\s+SET|DELETE\s+FROM|TRUNCATE\s+(TABLE\s+)?[\w\"`]+|MERGE\s+INTO|REPLACE\s+INTO"
@@ -69,6 +66,21 @@ _HEADING = re.compile(
 )
 _FULL_WIDTH_START = re.compile("ＳＥＬＥＣＴ|ＷＩＴＨ|ｓｅｌｅｃｔ|ｗｉｔｈ|Ｓｅｌｅｃｔ|Ｗｉｔｈ")
 _WORD_ALONE = re.compile(r"[\s(]*\w+[\s)]*")
+# The prompt of a shell, a label or the number of the only item stands before a statement.
+_OPENS_LINE = re.compile(r"(.*[:：])?|[\w-]+(=[#>]|[>#$])|#")
+_ITEM = re.compile(r"\(?(\d+|[A-Za-z])[.)]")
+_NEXT_ITEM = re.compile(r"\n[ \t]*\(?(\d+|[A-Za-z])[.)]\s")
+_BEFORE_PART = re.compile(
+    r"(\b(UNION|INTERSECT|EXCEPT|MINUS)(\s+(ALL|DISTINCT))?|([=<>,(]|\b(IN|EXISTS|AS|FROM|JOIN|ANY|ALL|NOT))\s*\()\s*\Z"
+)
+_NAMES_STATEMENT = re.compile(r"\b(is|be|sql|query|statement)\s*$", re.IGNORECASE)
+_NAMED_QUERY = re.compile(r"SELECT\s[^\n]*?\sFROM\s|SELECT\s*\n|WITH\s+\w+\s+AS\s*\(", re.IGNORECASE)
+_LAST_LINE = re.compile(r"\n([ \t]*(GO|go|/)\s*|[A-Z\u3400-\u9fff][^\n]*[.。!！:：]\s*)\Z")
+_LEFT_OPEN = re.compile(
+    r"(\b(BY|SELECT|DISTINCT|FROM|WHERE|AND|OR|NOT|ON|HAVING|LIMIT|OFFSET|JOIN|AS|IN|LIKE|BETWEEN|WHEN|THEN|ELSE|UNION|ALL"
+    r"|INTERSECT|EXCEPT|MINUS)|[,(=<>+*/|-])\s*\Z",
+    re.IGNORECASE,
+)
 _LINKING_LINE = re.compile(r"\s*(and|or|then)\b[^\n=<>()]*\n\s*(SELECT|WITH)\b", re.IGNORECASE)
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 # "Select the customers from the list" parses as SQL: an article is a column, the list a table.
@@ -103,13 +115,13 @@ def _tidied(sql: str, dialect: Dialect) -> str:
 
 
 def _extracted(reply: str, dialect: Dialect, *, is_cut: bool) -> str | Failure:
-    text = _THOUGHTS.sub(" ", reply[:REPLY_LENGTH_MAX]).replace("\ufeff", "").replace("\r\n", "\n").strip()
+    text = answer_of(reply[:REPLY_LENGTH_MAX])
     text = _FULL_WIDTH_START.sub(lambda word: unicodedata.normalize("NFKC", word[0]), text)
     is_cut = is_cut or len(reply) > REPLY_LENGTH_MAX
     if text.startswith("{") and not is_cut and (result := _structured(text, dialect)) is not None:
         return result
-    blocks = _fenced(text, closed_only=is_cut)
-    sql_blocks = [body for tag, body in blocks if tag in _SQL_TAGS and _starts_as_statement(body)]
+    blocks = blocks_of(text, closed_only=is_cut)
+    sql_blocks = [body for tag, body in blocks if tag in SQL_TAGS and starts_as_statement(body)]
     if sql_blocks:
         return _one_statement(sql_blocks[-1], dialect)
     if len(blocks) == 1:
@@ -118,9 +130,9 @@ def _extracted(reply: str, dialect: Dialect, *, is_cut: bool) -> str | Failure:
             return result
     if is_cut:
         return Failure.of(FailureCode.UNKNOWN_GENERATION_FAILURE, "the reply was cut at its token limit")
-    bare = _outside_fences(text) if not blocks else None
+    bare = without_marks(text) if not blocks else None
     for candidate in (*(body for _, body in reversed(blocks)), *([bare] if bare else ())):
-        result = _structured(candidate, dialect) or _in_prose(candidate, dialect)
+        result = _structured(candidate, dialect) or _in_program(candidate, dialect) or _in_prose(candidate, dialect)
         if result is not None:
             return result
     return no_sql(text)
@@ -167,137 +179,41 @@ _WHY: Final = (
 )
 
 
-def _fenced(text: str, *, closed_only: bool) -> list[tuple[str, str]]:
-    """Return (tag, body) of each fenced block; a last block that is never closed counts unless `closed_only`."""
-    blocks: list[tuple[str, str]] = []
-    opened: re.Match[str] | None = None
-    for fence in _FENCE.finditer(text):
-        if opened is None:
-            opened = fence
-        elif fence[1].startswith(opened[1]) and not fence[2]:
-            blocks.append((opened[2].lower(), text[opened.end() : fence.start()].strip()))
-            opened = None
-    if opened is not None and not closed_only:
-        blocks.append((opened[2].lower(), text[opened.end() :].strip().removesuffix("```").strip()))
-    if not blocks and not closed_only:
-        # ```SELECT 1``` on one line is no fence by Markdown's rules, but models write it.
-        blocks += [("", body.strip()) for body in re.findall(r"```(?:sql\b)?([^`]+)```", text, re.IGNORECASE)]
-    return [(tag, body) for tag, body in blocks if body]
-
-
-def _outside_fences(text: str) -> str:
-    bare = text.strip()
-    # A statement may end in a quoted name: only quotes around the whole, or one that nothing opened, are no part of it.
-    ticks = len(bare) - len(bare.lstrip("`"))
-    return _without_stray_quote(bare.strip("`") if ticks and bare.endswith("`" * ticks) else bare).strip()
-
-
-def _without_stray_quote(text: str) -> str:
-    return text.rstrip("`") if text.count("`") % 2 else text
-
-
 def _of_block(tag: str, body: str, dialect: Dialect) -> str | Failure | None:
-    if tag in _DATA_TAGS or body[:1] in "{[":
+    if tag in DATA_TAGS or body[:1] in "{[":
         return _structured(body, dialect)
-    if _starts_as_statement(body):
+    if tag != ANSWER_TAG and starts_as_statement(body):
         return _one_statement(body, dialect)
-    return _structured(body, dialect)
+    return _structured(body, dialect) or _in_program(body, dialect, is_program=tag not in ("", ANSWER_TAG))
 
 
-def _starts_as_statement(text: str) -> bool:
-    return _STATEMENT_WORD.match(_COMMENT.sub("", text)) is not None
+def _in_program(text: str, dialect: Dialect, *, is_program: bool = False) -> str | Failure | None:
+    if starts_as_statement(text) or (sql := string_of_program(text, is_program=is_program)) is None:
+        return None
+    is_query = is_program or (_is_statement(sql, dialect) and not _reads_as_prose(sql))
+    return _one_statement(sql, dialect) if is_query else None
 
 
 def _structured(text: str, dialect: Dialect) -> str | Failure | None:
     """Return what an answer in JSON or YAML holds; None if it is neither or has no such key."""
-    answer = _json_object(text)
-    if answer is None:
-        sql = _yaml_sql(text)
-        return _until_prose(sql, dialect) if sql and _starts_as_statement(sql) else None
-    lower = {name.lower(): value for name, value in answer.items()}
-    for key in _SQL_KEYS:
-        value = lower.get(key)
-        if (
-            isinstance(value, list)
-            and value
-            and all(isinstance(element, str) for element in cast("list[object]", value))
-        ):
-            statements = cast("list[str]", value)
-            value = (
-                statements[0]
-                if len(statements) == 1
-                else ";\n".join(statement.rstrip("; \n") for statement in statements)
-            )
-        if isinstance(value, str) and _starts_as_statement(_unfenced(value)):
-            return _one_statement(_unfenced(value), dialect)
-    return None
+    objects = list(json_objects(text))
+    found = [
+        (sql, is_sql)
+        for value, is_sql in (value for item in objects for value in statements_in(item))
+        if starts_as_statement(sql := _unfenced(value))
+        and (is_sql or (_is_statement(sql, dialect) and not _reads_as_prose(sql)))
+    ]
+    if found and text.lstrip().startswith("[") and len(dict(found)) > 1:
+        return Failure.of(FailureCode.MULTI_STATEMENT, f"{len(dict(found))} statements in one reply")
+    if objects:
+        return _one_statement(found[0][0], dialect) if found else None
+    sql = yaml_statement(text)
+    return _until_prose(sql, dialect) if sql and starts_as_statement(sql) else None
 
 
 def _unfenced(text: str) -> str:
-    blocks = _fenced(text, closed_only=False)
+    blocks = blocks_of(text, closed_only=False)
     return blocks[-1][1] if blocks else text.strip()
-
-
-def _json_object(text: str) -> dict[str, Any] | None:
-    decoder = json.JSONDecoder(strict=False)
-    for start in [result.start() for result in re.finditer(r"\{\s*\"", text)][:8]:
-        try:
-            value, _ = decoder.raw_decode(text, start)
-        except (ValueError, RecursionError):
-            continue
-        return cast("dict[str, Any]", value)
-    return None
-
-
-_YAML_KEY = re.compile(
-    r"^(?P<indent>[ \t]*)[\"']?(?:sql|sql_query|query)[\"']?[ \t]*:[ \t]*(?P<rest>[^\n]*)$",
-    re.IGNORECASE | re.MULTILINE,
-)
-
-
-def _yaml_sql(text: str) -> str | None:
-    result = _YAML_KEY.search(text)
-    if result is None:
-        return None
-    rest = result["rest"].strip()
-    if rest[:1] in ("'", '"'):
-        return _yaml_quoted(text[result.start("rest") :].lstrip())
-    is_block = not rest or re.fullmatch(r"[|>][+-]?\d?", rest) is not None
-    lines: list[str] = [] if is_block else [rest]
-    for line in text[result.end() :].split("\n")[1:]:
-        is_outside = bool(line.strip()) and len(line) - len(line.lstrip()) <= len(result["indent"])
-        # "SQL: SELECT ..." is more often a label than YAML: its statement goes on wherever the next line begins.
-        if is_outside and (is_block or _NEXT_KEY.match(line)):
-            break
-        lines.append(line)
-    return "\n".join(lines).strip() or None
-
-
-_NEXT_KEY = re.compile(r"[ \t]*[\"']?[A-Za-z_]\w*[\"']?[ \t]*:(\s|\Z)")
-_YAML_QUOTED: Final = (re.compile(r"'((?:[^']|'')*)'"), re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL))
-
-
-_LINE_JOINED: Final = re.compile(r"\\\n[ \t]*")
-
-
-def _yaml_quoted(text: str) -> str | None:
-    """Return a quoted scalar at the start of the text, over any number of lines; None if its quote is never closed."""
-    single = _YAML_QUOTED[0].match(text)
-    if single is not None:
-        return _unfolded(single[1].replace("''", "'"))
-    double = _YAML_QUOTED[1].match(text)
-    if double is None:
-        return None
-    joined = _unfolded(_LINE_JOINED.sub("", double[1])).replace("\\ ", " ")
-    try:
-        return str(json.loads(f'"{joined}"', strict=False))
-    except ValueError:
-        return joined
-
-
-def _unfolded(text: str) -> str:
-    """Return a folded text as it was: a line end stands for a space, an empty line for a line end."""
-    return re.sub(r"[ \t]*\n[ \t]*(\n[ \t]*)*", lambda ends: "\n" * (ends[0].count("\n") - 1) or " ", text)
 
 
 def _one_statement(text: str, dialect: Dialect) -> str | Failure:
@@ -306,7 +222,9 @@ def _one_statement(text: str, dialect: Dialect) -> str | Failure:
     pieces = _split(text, dialect)
     if not pieces or _WORD_ALONE.fullmatch(pieces[0]):
         return Failure.of(FailureCode.UNKNOWN_GENERATION_FAILURE, "an empty statement")
-    further = [piece for piece in pieces[1:] if _is_statement(piece, dialect)]
+    # The same once more is nothing further.
+    first = "".join(pieces[0].split())
+    further = [piece for piece in pieces[1:] if "".join(piece.split()) != first and _is_statement(piece, dialect)]
     if further:
         return Failure.of(FailureCode.MULTI_STATEMENT, f"{1 + len(further)} statements in one reply")
     return pieces[0]
@@ -322,16 +240,17 @@ def _in_prose(text: str, dialect: Dialect) -> str | Failure | None:
     starts = sorted({*changing, *(match.start() for match in _QUERY_WORD.finditer(text))})
     broken: str | None = None
     for start in starts[:STARTS_TRIED_MAX]:
-        before = text[text.rfind("\n", 0, start) + 1 : start].rstrip(" \t>*-`")
-        opens_line = not before or before[-1] in ":："
+        line = text[text.rfind("\n", 0, start) + 1 : start].strip()
+        before = line.rstrip(" \t>*-`\"'")
+        opens_line = any(_OPENS_LINE.fullmatch(part) for part in (before, line))
+        opens_line |= bool(_ITEM.fullmatch(line)) and not _NEXT_ITEM.search(text, start)
         # "I cannot DROP TABLE x" talks about a statement; "SELECT" in capitals within a line still is one.
-        if not opens_line and (start in changing or not text[start : start + 4].isupper()):
+        is_named = (_NAMES_STATEMENT.search(before) or line.endswith("`")) and _NAMED_QUERY.match(text, start)
+        if not opens_line and not is_named and (start in changing or not text[start : start + 4].isupper()):
             continue
-        if start not in changing and _reads_as_prose(text[start:]):
+        if start not in changing and (_reads_as_prose(text[start:]) or _is_middle(text, start)):
             continue
-        spans = [_without_stray_quote(text[start:])]
-        if start and text[start - 1] == "`":
-            spans.insert(0, text[start:].split("`", 1)[0])
+        spans = [*_marked(text, start), without_stray_quote(text[start:])]
         for span in spans:
             result = _only(span, dialect)
             if result is not None:
@@ -340,6 +259,27 @@ def _in_prose(text: str, dialect: Dialect) -> str | Failure | None:
             broken = text[start:]
     # What nobody can read is a statement all the same: it fails as one, and can be repaired as one.
     return None if broken is None else _until_prose(broken, dialect)
+
+
+def _is_middle(text: str, start: int) -> bool:
+    """Return whether a query goes on here that began before: a statement without its beginning is another statement."""
+    before = text[:start]
+    if _BEFORE_PART.search(before):
+        return True
+    if text[start : start + 4].upper() not in ("FROM", "VALU"):
+        return False
+    paragraph = _BLANK_LINE.split(before)[-1].rstrip()
+    return bool(paragraph) and paragraph[-1] not in ":：.。!?"
+
+
+def _marked(text: str, start: int) -> list[str]:
+    """Return what a mark before a statement and the next of its kind enclose, the longest first."""
+    mark = next((mark for mark in ("**", "`", '"', "'") if text.endswith(mark, 0, start)), None)
+    if mark is None or re.search(rf"{re.escape(mark)}\s*\+", text[start:]):
+        return []
+    rest = text[start:]
+    ends = [found.start() for found in re.finditer(re.escape(mark), rest)]
+    return [rest[:end] for end in dict.fromkeys((*ends[-1:], *ends[:1]))]
 
 
 def _until_prose(text: str, dialect: Dialect) -> str | Failure:
@@ -374,7 +314,7 @@ def _is_prose(text: str) -> bool:
     if _CONTINUES.match(line) or line[:1] in tuple("=<>+/|,.%"):
         return False
     bare = re.sub(r"'[^']*'|\"[^\"]*\"|`[^`]*`", "", line)
-    if re.search(r"[\u3400-\u9fff]", bare) or _HEADING.match(bare):
+    if re.search(r"[\u3400-\u9fff]", bare) or _HEADING.match(bare) or re.match(r"[A-Z][A-Za-z ]{1,30}:(\s|$)", bare):
         return True
     if re.search(r"[=<>]|::|\|\||\bAS\s*\(|\(\s*SELECT\b", bare, re.IGNORECASE):
         return False
@@ -383,8 +323,8 @@ def _is_prose(text: str) -> bool:
 
 
 def _reads_as_prose(text: str) -> bool:
-    first_line = text.split("\n", 1)[0][:200]
-    words = _COMMENT.sub("", re.sub(r"'[^']*'|\"[^\"]*\"|`[^`]*`", "''", first_line))
+    first_line = re.split(r"[\n;]", text, maxsplit=1)[0][:200]
+    words = COMMENT.sub("", re.sub(r"'[^']*'|\"[^\"]*\"|`[^`]*`", "''", first_line))
     is_upper = words.lstrip("( ")[:4].isupper()
     return _PROSE_WORD.search(words) is not None and not (is_upper and _UPPER_QUERY.search(words))
 
@@ -396,6 +336,11 @@ def _trimmed(text: str, dialect: Dialect) -> str | Failure | None:
     if len(pieces) > 1 and _is_statement(pieces[0], dialect):
         return _one_statement(text, dialect)
     whole = pieces[0] if pieces else text
+    last = _LAST_LINE.search(whole)
+    if last is not None and not _CONTINUES.match(last[0]):
+        rest = whole[: last.start()]
+        if not _LEFT_OPEN.search(rest) and _is_statement(rest, dialect):
+            whole = rest
     # "FROM t. The answer" would parse as schema, table and alias.
     sentence = _SENTENCE_END.search(whole)
     if sentence is not None and _is_statement(whole[: sentence.start()], dialect):
@@ -469,7 +414,7 @@ def _split(text: str, dialect: Dialect) -> list[str]:
 
 def _is_statement(text: str, dialect: Dialect) -> bool:
     """Return whether the text is one complete statement; what it would do does not matter here."""
-    bare = _COMMENT.sub("", text)
+    bare = COMMENT.sub("", text)
     if _CHANGING_START.match(bare):
         return True
     if _QUERY_START.match(bare) is None:
@@ -480,10 +425,11 @@ def _is_statement(text: str, dialect: Dialect) -> bool:
 
 
 def _explanation(text: str) -> str:
-    answer = _json_object(text)
+    answer = next(json_objects(text), None)
     if answer is not None:
-        lower = {name.lower(): value for name, value in answer.items()}
-        said = [str(lower[key]) for key in _EXPLANATION_KEYS if isinstance(lower.get(key), str) and lower[key].strip()]
+        said = [
+            str(answer[key]) for key in _EXPLANATION_KEYS if isinstance(answer.get(key), str) and answer[key].strip()
+        ]
         text = " ".join(said)
-    text = _FENCE.sub(" ", text)
+    text = FENCE.sub(" ", text)
     return " ".join(text.split())[:EXPLANATION_LENGTH_MAX]

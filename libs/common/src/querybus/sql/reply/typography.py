@@ -12,10 +12,13 @@ import unicodedata
 from typing import Final
 
 _QUOTED_OR_COMMENT: Final = re.compile(
-    r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`(?:[^`]|``)*`|\[[^\]\n]*\]|--[^\n]*|/\*.*?\*/", re.DOTALL
+    r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`(?:[^`]|``)*`|\[[^\]\n]*\]|\$(\w*)\$.*?\$\1\$|--[^\n]*|/\*.*?\*/", re.DOTALL
 )
 _ENTITY: Final = re.compile(r"&(?:lt|gt|amp|quot|apos|nbsp|#\d{2,5}|#x[0-9a-fA-F]{2,4});")
 _CURLY: Final = re.compile("[‘’‚‛＇]((?:[^‘’‚‛＇\\n]|(?<=\\w)[’＇](?=\\w))*)[’‘＇]|[“”„‟＂«]([^“”„‟＂«»\\n]*)[“”＂»]")
+# JSON escapes ends of lines, Markdown what it reads as its own; a backslash outside of texts has no meaning in SQL.
+_ESCAPED_BLANK: Final = re.compile(r"\\[nrt]")
+_ESCAPED_SIGN: Final = re.compile(r"\\([_*<>()=\[\]-])")
 _SIGNS: Final = str.maketrans(
     {"≥": ">=", "≤": "<=", "≠": "<>", "−": "-", "–": "-", "—": "-", "×": "*", "、": ",", "。": "", "…": " "}
     | dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff\u00ad")
@@ -29,9 +32,11 @@ def plain(sql: str) -> str:
     "SELECT COUNT(*) FROM t WHERE city = 'York' AND n >= 3 AND name = '（x）';"
     >>> plain("SELECT a FROM t WHERE a &gt; 3 AND b = &#39;x&#39;")
     "SELECT a FROM t WHERE a > 3 AND b = 'x'"
+    >>> plain(r"SELECT a\\_b\\nFROM t WHERE c = 'x\\_y'") == r"SELECT a_b FROM t WHERE c = 'x\\_y'"
+    True
     """
     sql = unescaped(sql)
-    if sql.isascii():
+    if sql.isascii() and "\\" not in sql:
         return sql
     pieces: list[str] = []
     end = 0
@@ -53,6 +58,8 @@ def unescaped(sql: str) -> str:
 
 
 def _outside(text: str) -> str:
+    if "\\" in text:
+        text = _ESCAPED_SIGN.sub(r"\1", _ESCAPED_BLANK.sub(" ", text))
     if text.isascii():
         return text
     pieces: list[str] = []
