@@ -151,8 +151,8 @@ def _unescaped(body: str) -> str:
 def without_marks(text: str) -> str:
     """Return a text without the marks around all of it: backticks, asterisks, \\boxed{}.
 
-    >>> without_marks("**SELECT 1**"), without_marks("SELECT a FROM `t`")
-    ('SELECT 1', 'SELECT a FROM `t`')
+    >>> without_marks("**SELECT a FROM t**"), without_marks("SELECT a FROM `t`")
+    ('SELECT a FROM t', 'SELECT a FROM `t`')
     """
     bare = text.strip()
     if (boxed := _BOXED.match(bare.lstrip("$"))) is not None and starts_as_statement(boxed[1]):

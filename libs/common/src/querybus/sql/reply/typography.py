@@ -20,7 +20,7 @@ _CURLY: Final = re.compile("[‘’‚‛＇]((?:[^‘’‚‛＇\\n]|(?<=\\w)[
 _ESCAPED_BLANK: Final = re.compile(r"\\[nrt]")
 _ESCAPED_SIGN: Final = re.compile(r"\\([_*<>()=\[\]-])")
 _SIGNS: Final = str.maketrans(
-    {"≥": ">=", "≤": "<=", "≠": "<>", "−": "-", "–": "-", "—": "-", "×": "*", "、": ",", "。": "", "…": " "}
+    {"≥": ">=", "≤": "<=", "≠": "<>", "−": "-", "–": "-", "—": "-", "×": "*", "、": ",", "。": "", "…": "..."}
     | dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff\u00ad")
 )
 
