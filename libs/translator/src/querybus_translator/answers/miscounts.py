@@ -17,6 +17,7 @@ from querybus_translator.writing.form import (
     ColumnRef,
     Comparison,
     Literal,
+    Measure,
     Membership,
     Operator,
     columns_of,
@@ -241,6 +242,29 @@ def counts_to_a_fraction(whole: Whole) -> bool:
     )
 
 
+def takes_one_for_all(whole: Whole) -> bool:
+    """ "Which buildings cost more than 1000 in repairs": what all of theirs come to is asked for, and not whether one does."""
+    sketch = whole.sketch
+    for place, node in enumerate(sketch.nodes):
+        if node.text.lower() not in _COMING_TO or sketch.op(sketch.after(place)) not in _BOUNDS:
+            continue
+        rows, column = sketch.table(sketch.before(place)), sketch.column(place)
+        if rows is None or column is None or column.table == rows:
+            continue
+        within = [one.form for one in whole.form.where if isinstance(one, Membership)]
+        if any(
+            isinstance(one, Comparison) and one.left == Measure(column)
+            for form in (whole.form, *within)
+            for one in form.where
+        ):
+            return True
+    return False
+
+
+_COMING_TO: Final = frozenset({"cost", "costs", "charge", "charges", "charged", "earn", "earns", "spend", "spends"})
+_BOUNDS: Final = frozenset({Op.GREATER, Op.AT_LEAST, Op.LESS, Op.AT_MOST, Op.BETWEEN})
+
+
 MISCOUNTS: Final[tuple[Rule, ...]] = (
     counts_by_amount,
     counts_itself,
@@ -255,4 +279,5 @@ MISCOUNTS: Final[tuple[Rule, ...]] = (
     leaves_deed_out,
     one_for_each,
     sums_each_once,
+    takes_one_for_all,
 )

@@ -363,7 +363,7 @@ def _is_key_of(sketch: Sketch, place: int, number: float) -> bool:
     does = any(node.text.lower() in ("did", "does", "do") for node in sketch.nodes[:place])
     ends = ends or does or (behind is not None and behind.text.lower().endswith("ed"))
     key = () if table is None else key_columns(sketch.index, table)
-    if len(key) != 1 or not ends or base_form(word) != word or not isinstance(number, int):
+    if len(key) != 1 or not ends or base_form(word) != word or word.endswith("ed") or not isinstance(number, int):
         return False
     if sketch.chinese or sketch.kind(key[0]) is not ColumnKind.INTEGER or sketch.index.role(table or 0) is not None:
         return False

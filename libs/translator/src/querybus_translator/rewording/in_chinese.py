@@ -127,11 +127,34 @@ def plain_chinese(question: str, index: CatalogIndex) -> str:
     """Return a question with plainer words: 按渠道统计预订 asks for the number of bookings of each channel."""
     for said, plain in _PLAINER:
         question = said.sub(plain, question)
-    question = _by_whole_words(question, index)
+    question = _EACH_KIND.sub(partial(_each_kind, index), _by_whole_words(question, index))
     question = _COMPARED_TWICE.sub(partial(_compared_twice, index), question)
     question = _FIGURES_BEHIND.sub(partial(_figures_behind, index), question)
     question = _COUNTED_BY.sub(r"各\g<by>的\g<what>数", _names_of_people(_scores(question, index), index))
     return _FIGURES.sub(lambda said: _EXTREME.sub(r"\g<0>值", said[0]), question)
+
+
+_EACH_KIND: Final = re.compile(
+    rf"(?P<each>[每各])(?P<kind>[种类])(?!别|型)(?P<rows>{_HAN}{{1,6}}?)(?=的|[各都]?有|平均|一?共|总|分别|花)"
+)
+_KINDS: Final = ("category", "type", "kind", "species", "class", "genre")
+_THEMSELVES_KINDS: Final = frozenset(
+    {"product", "item", "medicine", "drug", "food", "dish", "plan", "model", "book", "material", "ingredient", "part"}
+)
+
+
+def _each_kind(index: CatalogIndex, said: re.Match[str]) -> str:
+    """每种维修 is each of their kinds, by the one column that says of what kind they are; each product is a kind itself."""
+    words = index.similar(said["rows"])
+    tables = {table for word in words for table in index.called_by(word)}
+    if len(tables) != 1 or (said["kind"] == "种" and not _THEMSELVES_KINDS.isdisjoint(words)):
+        return said[0]
+    table = tables.pop()
+    columns = index.table(table).columns if table < len(index.catalog.tables) else ()
+    kinds = [
+        column.name for column in columns if name_words(column.name)[-1:] and name_words(column.name)[-1] in _KINDS
+    ]
+    return f"{said['each']}个{kinds[0]}{said['rows']}" if len(kinds) == 1 else said[0]
 
 
 def _scores(question: str, index: CatalogIndex) -> str:

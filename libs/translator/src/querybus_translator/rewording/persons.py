@@ -76,6 +76,13 @@ _NO_PERSONS: Final = ("ing", "ment", "ion")
 _PARTICIPLES: Final = {"wrote": "written", "drew": "drawn", "sang": "sung"}
 _PEOPLE: Final = re.compile(r"\b(how many|number of|which|what) (?:people|persons)\b", re.IGNORECASE)
 _CUSTOMERS: Final = re.compile(r"\b(?:members|customers|clients|users|visitors|subscribers)\b", re.IGNORECASE)
+_SERVED: Final = frozenset(
+    {
+        "contact", "customer", "client", "member", "guest", "patient", "student", "owner", "tenant", "visitor", "user",
+        "passenger", "reader", "donor", "subscriber", "buyer",
+    }
+)  # fmt: skip
+"""Those for whom others work: who works here is none of them."""
 _WORKING: Final = re.compile(r"\b(?:work|works|worked|working|employed)\b", re.IGNORECASE)
 _WHO_WORKS: Final = re.compile(
     r"^\s*who (?=(?:works?|worked|is working|is employed) (?:at|in|for|on|as|with|from)\b)", re.IGNORECASE
@@ -276,11 +283,10 @@ def who_did_first(question: str, index: CatalogIndex) -> str:
 
 def people(question: str, index: CatalogIndex) -> str:
     """ "How many people live here?" is about the only persons there are, "work here" about those who do."""
-    works = index.staff_table is not None and (
-        _WORKING.search(question) is not None or _HEADCOUNT.search(question) is not None
-    )
+    asks_work = _WORKING.search(question) is not None or _HEADCOUNT.search(question) is not None
+    works = index.staff_table is not None and asks_work
     table = index.staff_table if works else index.people_table
-    if table is None:
+    if table is None or (asks_work and not works and not _SERVED.isdisjoint(index.table_words[table])):
         return question
     called = spoken_name(index.table(table).name)
     question = _HEADCOUNT.sub(f"number of {called}", _WHO_WORKS.sub(f"Which {called} ", question))

@@ -191,7 +191,7 @@ _HOW_MUCH_IS: Final = re.compile(
     r"^\s*how much (?:is|are) (?P<what>(?:the|a|an|one|our) (?:[\w'\"-]+ ){0,4}?(?P<rows>[a-z]+))(?: (?:per|a|each|every) (?P<unit>month|year|week|day|night|hour))?\s*\??$",
     re.IGNORECASE,
 )
-_PRICES: Final = frozenset({"price", "cost", "fee", "rate", "fare", "tariff"})
+_PRICES: Final = frozenset({"price", "cost", "fee", "rate", "fare", "tariff", "rent", "rental", "charge"})
 _OF_PRICES: Final = frozenset({"unit", "list", "base", "standard", "regular", "retail", "sale", "selling", "per"})
 _EACH_TIME: Final = {
     "month": "monthly", "year": "yearly", "week": "weekly", "day": "daily", "night": "nightly", "hour": "hourly",
@@ -218,6 +218,32 @@ def _how_much_is(question: str, index: CatalogIndex) -> str:
     if said["what"].lower().startswith(("the ", "our ")):
         return f"What is the {spoken_name(prices[0])} of {said['what']}?"
     return f"How much does {said['what']} cost?"
+
+
+_SPENT_ON: Final = re.compile(
+    r"^(?:how much(?: money)?|what) (?:did|do|have|has|had) (?:we|they|you|i) (?:already )?(?:spend|spent|pay|paid)(?: in total)? (?:on|for) (?P<what>[a-z]+(?: [a-z]+)?)(?P<rest>(?: (?:per|in|since|for|by|each|every|last|this|during|between) .*)?) *\??$",
+    re.IGNORECASE,
+)
+_AMOUNTS: Final = _PRICES | {"amount", "total", "sum", "expense", "expenditure", "spending"}
+
+
+def _spent_on(question: str, index: CatalogIndex) -> str:
+    """ "How much did we spend on heating": the total of the one amount of the rows that are of this kind."""
+    said = _SPENT_ON.match(question)
+    if said is None or index.called_by(base_form(said["what"].lower().split()[-1])):
+        return question
+    homes = {hit.table for hit in index.values.get(tuple(said["what"].lower().split()), ())}
+    table = homes.pop() if len(homes) == 1 else None
+    if table is None or table >= len(index.catalog.tables):
+        return question
+    amounts = [
+        column.name
+        for column in index.table(table).columns
+        if column.kind in (ColumnKind.INTEGER, ColumnKind.NUMBER) and {*name_words(column.name)[-1:]} & _AMOUNTS
+    ]
+    if len(amounts) != 1:
+        return question
+    return f"What is the total {spoken_name(amounts[0])} of {said['what']} {spoken_name(index.table(table).name)}{said['rest'].rstrip(' ?')}?"
 
 
 _WEEKDAY: Final = re.compile(r"\bday(?P<many>s?) of the week\b", re.IGNORECASE)
@@ -286,12 +312,130 @@ def _is_in_unit(column: Column, unit: Unit) -> bool:
     return own is not None and own[0] == unit[0] and column.kind in (ColumnKind.INTEGER, ColumnKind.NUMBER)
 
 
+_RATED: Final = re.compile(
+    r"\b(?:(?:was|were|is|are|been|being|got) )?(?:rated|scored|graded) (?:with |at )?(?=(?:below|above|under|over|at least|at most|(?:less|more|higher|lower|better|worse) than|between|exactly|\d|one\b|two\b|three\b|four\b|five\b))",
+    re.IGNORECASE,
+)
+_FIGURES_GIVEN: Final = frozenset({"rating", "score", "star", "grade", "mark", "point"})
+_BETWEEN_UNITS: Final = re.compile(
+    r"\b(?:with )?(?:(?:from|of) )?(?:between )?(?P<low>\d[\d,.]*) (?:and|to) (?P<high>\d[\d,.]*) ?(?P<unit>[a-z][a-z0-9]*(?: [a-z]+)?)\b",
+    re.IGNORECASE,
+)
+_BY_NUMBER: Final = re.compile(
+    r"^(?P<asked>(?:which|what) (?:is|are|was|were) )?(?:the )?(?P<end>largest|biggest|top|smallest) (?P<rows>[a-z]+(?: [a-z]+)?) (?:by|in terms of|in|measured by) (?:the )?(?:total )?(?:number|count) of (?P<what>[a-z]+(?: [a-z]+)?)(?= *[?.]?$)",
+    re.IGNORECASE,
+)
+
+
+def _figures_given(question: str, index: CatalogIndex) -> str:
+    """ "Rated below 3" has a score below 3, where one column says so; the largest company by number of employees has the most."""
+
+    def has_most(said: re.Match[str]) -> str:
+        most = "fewest" if said["end"].lower() == "smallest" else "most"
+        # "Top stores by number of orders" are several.
+        if said["end"].lower() == "top" and base_form(said["rows"].lower()) != said["rows"].lower():
+            return said[0]
+        return f"{'' if said['asked'] else 'which '}{said['rows']} has the {most} {said['what']}"
+
+    if not _RATED.search(question):
+        return _BY_NUMBER.sub(lambda said: said[0] if said["asked"] else has_most(said), question)
+    given = [
+        column.name
+        for table in index.catalog.tables
+        for column in table.columns
+        if column.kind in (ColumnKind.INTEGER, ColumnKind.NUMBER)
+        and base_form(name_words(column.name)[-1].lower()) in _FIGURES_GIVEN
+    ]
+    if len(given) != 1:
+        return question
+
+    def with_figure(said: re.Match[str]) -> str:
+        is_bare = question[said.end() :][:1].isdigit() or question[said.end() :].split(maxsplit=1)[0].lower() in _SMALL
+        return f"with {spoken_name(given[0])} {'of ' if is_bare else ''}"
+
+    return _RATED.sub(with_figure, question)
+
+
+_SO_MANY: Final = re.compile(
+    r"\b(?P<lead>with|have|has|having|of) (?P<low>\d{1,3}) ?(?:to|[-–]|or) ?(?P<high>\d{1,3})(?= [a-z]{3,})(?! (?:percent|hours?|minutes?|years? old)\b)",
+    re.IGNORECASE,
+)
+_OR_MORE: Final = re.compile(r"\b(?P<lead>with|have|has|having|of) (?P<low>\d{1,3})\+(?= [a-z]{3,})", re.IGNORECASE)
+_COSTING: Final = re.compile(
+    r"\b(?P<rows>[a-z]+)(?: (?:that|which))?(?: are| is)? (?P<how>costs?|costing|priced|cheaper|more expensive|dearer)(?: at)? (?P<bound>less than|more than|under|over|below|above|at least|at most|up to|between|than) (?=[$€£¥]?\d)",
+    re.IGNORECASE,
+)
+
+
+def _so_many_of(question: str, index: CatalogIndex) -> str:
+    """ "With 2 to 3 beds", "have 2 or 3 beds" are between these, "3+ beds" are 3 or more; what costs less than 800 has a rent below it."""
+
+    def between(said: re.Match[str]) -> str:
+        low, high = int(said["low"]), int(said["high"])
+        is_range = low < high and (" or " not in said[0].lower() or high == low + 1)
+        return f"{said['lead']} between {low} and {high}" if is_range else said[0]
+
+    def priced(said: re.Match[str]) -> str:
+        tables = index.called_by(base_form(said["rows"].lower()))
+        if len(tables) != 1 or tables[0] >= len(index.catalog.tables):
+            return said[0]
+        own = [
+            column
+            for column in index.table(tables[0]).columns
+            if column.kind in (ColumnKind.INTEGER, ColumnKind.NUMBER)
+        ]
+        money = [
+            column.name for column in own if name_words(column.name)[-1:] and name_words(column.name)[-1] in _PRICES
+        ]
+        if len(money) != 1:
+            return said[0]
+        bound = said["bound"].lower()
+        bound = ("under" if said["how"].lower() == "cheaper" else "over") if bound == "than" else bound
+        return f"{said['rows']} with {spoken_name(money[0])} {bound} "
+
+    question = _OR_MORE.sub(r"\g<lead> \g<low> or more", _SO_MANY.sub(between, question))
+    return _COSTING.sub(priced, question)
+
+
+_SMALL: Final = frozenset({"one", "two", "three", "four", "five"})
+
+
+def _between_units(question: str, index: CatalogIndex) -> str:
+    """ "Flats between 50 and 80 square metres": with that of their one column in this unit."""
+
+    def written(said: re.Match[str]) -> str:
+        text = said["unit"]
+        unit = unit_of_measure(text) or unit_of_measure(text := text.split()[0])
+        tables = {
+            table for word in question[: said.start()].split() for table in index.called_by(base_form(word.lower()))
+        }
+        measured = [
+            column.name
+            for table in tables
+            if table < len(index.catalog.tables) and unit is not None
+            for column in index.table(table).columns
+            if _is_in_unit(column, unit)
+        ]
+        if len(measured) != 1 or stem(name_words(measured[0])[0]) in map(
+            stem, question[: said.start()].lower().split()
+        ):
+            return said[0]
+        rest = said["unit"][len(text) :]
+        return f"with {spoken_name(measured[0])} between {said['low']} and {said['high']} {text}{rest}"
+
+    return _BETWEEN_UNITS.sub(written, question)
+
+
 SPOKEN_BY_CATALOG: Final = (
+    _figures_given,
+    _between_units,
+    _so_many_of,
     _said_plainly,
     _by_what_there_is,
     _did_nothing,
     _can_so_many,
     _how_much_is,
+    _spent_on,
     _so_many_units,
     _by_its_column,
 )

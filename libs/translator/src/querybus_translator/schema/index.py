@@ -76,8 +76,11 @@ class StoredValue:
 
 _WHETHER: Final = "是否"
 _STAFF: Final = frozenset(
-    {"staff", "employee", "worker", "personnel", "crew", "instructor", "teacher", "lecturer", "nurse"}
-)
+    {
+        "staff", "employee", "worker", "personnel", "crew", "instructor", "teacher", "lecturer", "nurse", "agent", "clerk",
+        "technician", "mechanic", "engineer", "waiter", "chef", "cashier", "consultant", "vet", "doctor", "trainer",
+    }
+)  # fmt: skip
 _SHORT_NAME_MAX: Final = 5
 
 
@@ -271,11 +274,8 @@ class CatalogIndex:
     @cached_property
     def staff_table(self) -> int | None:
         """Those who work here: the only table that is called so."""
-        tables = [
-            number
-            for number, table in enumerate(self.catalog.tables)
-            if name_words(table.name)[-1:] and name_words(table.name)[-1] in _STAFF
-        ]
+        named = [name_words(table.name)[-1:] for table in self.catalog.tables]
+        tables = [number for number, last in enumerate(named) if not _STAFF.isdisjoint(last)]
         return tables[0] if len(tables) == 1 else None
 
     def _add(self, result: dict[str, float], other: str, closeness: float) -> None:

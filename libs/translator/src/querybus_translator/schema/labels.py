@@ -54,6 +54,7 @@ def labels(index: CatalogIndex, table: int, *, chinese: bool = False) -> tuple[C
     return (
         _called_alike(index, table)
         or _marked_by(index, table)
+        or _stands_at(index, table)
         or _first_text(index, table)
         or key_columns(index, table)
     )
@@ -104,6 +105,23 @@ def _marked_by(index: CatalogIndex, table: int) -> tuple[ColumnRef, ...]:
         and (column.name in named or ((own.row_estimate or 0) > 1 and column.distinct_count == own.row_estimate))
     ]
     return tuple(found) if len(found) == 1 else ()
+
+
+_PLACES: Final = frozenset({"address", "street"})
+
+
+def _stands_at(index: CatalogIndex, table: int) -> tuple[ColumnRef, ...]:
+    """A building's address: what stands somewhere is known by it, where nothing else in its rows is of a person."""
+    own = index.table(table)
+    personal = [number for number, column in enumerate(own.columns) if column.personal]
+    at = [
+        number
+        for number, column in enumerate(own.columns)
+        if column.kind is ColumnKind.TEXT
+        and any(name[-1] in _PLACES for name in index.entry_of_column(table, number).names)
+    ]
+    is_of_person = not set(personal) <= set(at) or table == index.people_table
+    return (ColumnRef(table, at[0]),) if len(at) == 1 and not is_of_person else ()
 
 
 def _first_text(index: CatalogIndex, table: int) -> tuple[ColumnRef, ...]:

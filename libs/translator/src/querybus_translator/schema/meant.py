@@ -96,6 +96,9 @@ def links_meant(
     if end - start > 2 and tokens[start].norm.endswith("ed") and tokens[start + 1].norm in {"a", "an"}:
         # "Opened a ticket" is done, and no name of a column.
         candidates = [link for link in candidates if link.column is None]
+    if end - start == 1 and _is_done_to(tokens, start):
+        # "Opens the most tickets": what is done, and not the state in which they are.
+        candidates = [link for link in candidates if link.value is None]
     candidates = _own_years(_said_by_deeds(candidates, tokens, start, end, index), tokens, start, end, index)
     candidates = _not_said_by_rule(candidates, tokens[start:end], index)
     candidates = of_counts(candidates, tokens, start, end, index)
@@ -121,6 +124,13 @@ def links_meant(
         things = {link.table for link in recalled([token.base], index, bounded=False) if link.column is None}
         candidates = [link for link in candidates if link.column is None or link.value or link.table not in things]
     return candidates
+
+
+def _is_done_to(tokens: Sequence[Token], place: int) -> bool:
+    """Whether a word in -s stands between those who do something and how much of it they do: "which company opens the most tickets"."""
+    behind = tokens[place + 1].norm if place + 1 < len(tokens) else ""
+    is_verb = place > 1 and tokens[place].norm.endswith("s") and tokens[place - 2].norm in {"which", "what", "that"}
+    return is_verb and behind in {"the", "most", "more", "fewer", "a", "an", "any", "no", "at", "over"}
 
 
 _PAIR: Final = 2

@@ -243,12 +243,13 @@ def _counts_rows(tokens: Sequence[Token], start: int, index: CatalogIndex) -> bo
     following = tokens[start + 1] if start + 1 < len(tokens) else None
     before = tokens[start - 1].norm if start else ""
     is_verb = before in _HAVING or before in lexicon().verbs or before.endswith("ed")
-    return (
-        is_verb and following is not None and following.norm == following.base and bool(index.called_by(following.base))
-    )
+    if not is_verb or following is None or following.norm != following.base:
+        return False
+    # "Got one star": what is counted, or the figure's unit.
+    return bool(index.called_by(following.base) or (before in _HAVING and index.similar(following.base)))
 
 
-_HAVING: Final = frozenset({"have", "has", "had", "with", "made"})
+_HAVING: Final = frozenset({"have", "has", "had", "with", "made", "got", "get", "gets", "received", "receive", "gave"})
 
 
 def _is_ever_done(tokens: Sequence[Token], start: int) -> bool:

@@ -86,9 +86,10 @@ def _says_state(tokens: Sequence[Token], place: int, index: CatalogIndex, values
         return False
     following = tokens[place + 1] if place + 1 < len(tokens) else None
     is_last = following is None or following.kind is TokenKind.MARK
-    if is_last and place and tokens[place - 1].norm in _COPULAS:
+    before = [token.norm for token in tokens[:place] if token.norm not in _STILL]
+    if is_last and before and before[-1] in _COPULAS:
         return True
-    if following is None:
+    if following is None or len(tokens[place].norm) < _STATE_BEFORE_LETTERS_MIN:
         return False
     rows = {index.entries[entry].table for entry in index.own.get(following.base, ())}
     rows |= {held.table for held in index.values.get((following.base,), ())}
@@ -96,8 +97,9 @@ def _says_state(tokens: Sequence[Token], place: int, index: CatalogIndex, values
 
 
 _STATE_VALUE: Final = 0.9
-_STATE_LETTERS_MIN: Final = 5
-_COPULAS: Final = frozenset({"is", "are", "was", "were", "currently", "still"})
+_STATE_LETTERS_MIN, _STATE_BEFORE_LETTERS_MIN = 4, 5
+_STILL: Final = frozenset({"not", "already", "yet", "all"})
+_COPULAS: Final = frozenset({"is", "are", "was", "were", "been", "currently", "still"})
 
 
 def _cost_of_lower_case(value: Candidate, closeness: float, index: CatalogIndex) -> float:

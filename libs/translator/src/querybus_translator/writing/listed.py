@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from querybus_translator.language.lexicon import POSSESSIVES, Op
+from querybus_translator.language.stems import base_form
 from querybus_translator.readers.figures.amounts import rating_of_rows
 from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.schema.phrases import NodeKind
@@ -88,7 +89,13 @@ def _have_such_rows(sketch: Sketch) -> bool:
     is_asked = words[0] in ("which", "what") and sketch.after(0) == 1 == sketch.targets[0][0]
     has_rows = words[2:3] in (["have"], ["has"]) and measure.column is not None and not sketch.is_key(measure.column)
     is_plain = measure.aggregate is None and not (sketch.rankings or sketch.groups or sketch.having)
-    return is_asked and has_rows and is_plain and sketch.table(sketch.after(2)) == measure.home
+    if not is_asked or not is_plain:
+        return False
+    if words[2:3] in (["do"], ["are"], ["did"], ["were"]) and measure.column is not None:
+        # "Which industries do our customers come from": industries are asked for, and not each customer's.
+        is_label = measure.column in labels(sketch.index, measure.column.table)
+        return base_form(words[1]) != words[1] and not is_label and not sketch.is_key(measure.column)
+    return has_rows and sketch.table(sketch.after(2)) == measure.home
 
 
 def _are_all_kinds(sketch: Sketch) -> bool:
