@@ -78,7 +78,7 @@ test-unit: $(STAMP) ## the tests of pure code, which start no process and no ser
 test: $(STAMP) ## the tests that need nothing but the set-up, without the rules that `make check` runs; at most five minutes
 	@$(BIN)/python -m pytest -q $(PARALLEL) --ignore=tests/rules -m "not slow and not servers"
 
-test-all: $(STAMP) ## every test, slow journeys included; about nineteen minutes on two cores
+test-all: $(STAMP) ## every test, slow journeys included; about fifteen minutes on two cores
 	@$(BIN)/python -m pytest -q $(PARALLEL)
 
 check: $(STAMP) ## format, lint, types, import contracts, rules

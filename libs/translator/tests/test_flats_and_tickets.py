@@ -13,11 +13,11 @@ TODAY = date(2026, 11, 29)
 
 FLATS_ROWS = """
 CREATE TABLE landlords (landlord_id INTEGER, name TEXT, city TEXT, email TEXT);
-CREATE TABLE buildings (building_id INTEGER, address TEXT, built_year INTEGER, has_lift BOOLEAN, landlord_id INTEGER);
+CREATE TABLE buildings (building_id INTEGER, address TEXT, city TEXT, built_year INTEGER, has_lift BOOLEAN, landlord_id INTEGER);
 CREATE TABLE flats (flat_id INTEGER, building_id INTEGER, floor INTEGER, rooms INTEGER, area_sqm REAL, monthly_rent REAL);
 CREATE TABLE repairs (repair_id INTEGER, flat_id INTEGER, reported_on DATE, category TEXT, cost REAL, status TEXT);
 INSERT INTO landlords VALUES (1, 'Ada Hall', 'Leeds', 'a@x.org'), (2, 'Bo Jung', 'York', 'b@x.org');
-INSERT INTO buildings VALUES (1, '3 Mill Street', 1930, 0, 1), (2, '8 Park Lane', 1990, 1, 1), (3, '9 High Street', 2005, 1, 2);
+INSERT INTO buildings VALUES (1, '3 Mill Street', 'Leeds', 1930, 0, 1), (2, '8 Park Lane', 'Leeds', 1990, 1, 2), (3, '9 High Street', 'York', 2005, 1, 1);
 INSERT INTO flats VALUES (1, 1, 0, 2, 55, 700), (2, 1, 1, 3, 82, 950), (3, 2, 2, 1, 30, 500), (4, 3, 1, 5, 120, 1600);
 INSERT INTO repairs VALUES (1, 1, '2023-02-01', 'heating', 100, 'done'), (2, 1, '2024-03-01', 'heating', 50, 'open'),
     (3, 2, '2024-05-01', 'plumbing', 900, 'done'), (4, 4, '2024-06-01', 'plumbing', 300, 'open');
@@ -66,6 +66,9 @@ TICKETS = catalog_of(
         ("How much did we spend on plumbing?", [(1200,)]),
         ("How much do we spend on heating per year?", [("2023", 100), ("2024", 50)]),
         ("What did we spend on heating in 2024?", [(50,)]),
+        # In the city of the building, and not of the building's landlord.
+        ("What is the average rent in York?", [(1600,)]),
+        ("Which city has the most flats?", [("Leeds",)]),
         ("How many repairs are done?", [(2,)]),
         ("How many repairs are not done?", [(2,)]),
         ("每种维修的平均费用", [("heating", 75), ("plumbing", 600)]),

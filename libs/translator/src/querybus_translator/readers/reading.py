@@ -15,7 +15,7 @@ from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.phrases import Node, hints_of
 from querybus_translator.writing.assemble import assemble
 from querybus_translator.writing.equal_keys import canonical
-from querybus_translator.writing.form import Form, gist
+from querybus_translator.writing.form import Form, gist, tables_of
 from querybus_translator.writing.sketch import Sketch
 from querybus_translator.writing.write import Written, write
 
@@ -109,6 +109,23 @@ _VERY_NAME_MIN: Final = 0.99
 _PART_MAX: Final = 0.9
 
 
+def _lies_farther(rival: _Pair, own: _Pair) -> bool:
+    """Whether a form goes on from where another finds something to find it there: "rent in York", "flats by city" are by the
+    building's city, and not by that of the building's landlord.
+    """
+    here, there = own.sketch.assignment.picks, rival.sketch.assignment.picks
+    others = [place for place in here.keys() | there.keys() if here.get(place) != there.get(place)]
+    one, far = (here.get(others[0]), there.get(others[0])) if len(others) == 1 else (None, None)
+    if one is None or far is None or one.column is None or far.column is None or one.value != far.value:
+        return False
+    index, tables = own.sketch.index, set(tables_of(own.form)) - {one.table}
+    is_same = index.column(one.table, one.column).name == index.column(far.table, far.column).name
+    if one.table == far.table or not is_same or not tables or index.is_key(one.table, one.column):
+        return False
+    way, distance = index.graph.distance(one.table, far.table), index.graph.distance
+    return all(distance(item, far.table) == distance(item, one.table) + way for item in tables)
+
+
 def _beside_rivals(place: int, found: list[_Pair]) -> Reading:
     own = found[place]
     # What passes over a word that is read here is no other way to read the question.
@@ -119,6 +136,7 @@ def _beside_rivals(place: int, found: list[_Pair]) -> Reading:
         and pair.gist != own.gist
         and not _shows_more(pair, own)
         and not _takes_for_part(pair, own)
+        and not _lies_farther(pair, own)
         and len(pair.judgement.unread) <= len(own.judgement.unread)
         and (pair.judgement.undefined <= own.judgement.undefined or own.judgement.facts["behind_best"] > _BEHIND_MAX)
     ]
