@@ -93,6 +93,14 @@ FOUND = {
         "SELECT a FROM t WHERE b = '<|im_end|>' AND c = '</s>'",
         "SELECT a FROM t WHERE b = '<|im_end|>' AND c = '</s>'",
     ),
+    "signs within a text, between blanks": (
+        "SELECT a FROM t WHERE b = 'x </think> y' AND c = 'x </s> y'",
+        "SELECT a FROM t WHERE b = 'x </think> y' AND c = 'x </s> y'",
+    ),
+    "a written end of line within a text": (
+        "```sql SELECT a FROM t WHERE b = 'x\\ny' ```",
+        "SELECT a FROM t WHERE b = 'x\\ny'",
+    ),
     "three quotes within a text": (
         'SELECT a FROM t WHERE b = \'"""\' AND c = 1',
         'SELECT a FROM t WHERE b = \'"""\' AND c = 1',
@@ -160,7 +168,7 @@ NOT_FOUND = {
             "&id",
             "__ID__",
             "your_id",
-            "XXX",
+            "XXXX",
             "...",
             "…",
         )

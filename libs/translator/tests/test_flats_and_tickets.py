@@ -88,6 +88,7 @@ def test_of_flats(question: str, rows: list[tuple[object, ...]]) -> None:
         ("Which company opens the most tickets?", [("Nordwind",)]),
         ("How many people work in each team?", [("Billing", 1), ("Technical", 2)]),
         ("Largest company by number of employees", [("Seatech",)]),
+        ("What is the smallest company by number of employees?", [("Lumex",)]),
         ("How many tickets were rated 5?", [(1,)]),
         ("How many tickets were rated below 4?", [(1,)]),
         ("How many tickets got one star?", [(1,)]),

@@ -110,3 +110,13 @@ def test_what_would_run_and_mean_something_else_is_put_right(dialect: Dialect, w
     columns = tuple(Column(name=name, type="x", kind=kind) for name, kind in kinds.items())
     catalog = Catalog(connection="inn", dialect=dialect, tables=(Table(name="guests", columns=columns),))
     assert in_own_dialect(written, catalog) == meant
+
+
+def test_what_is_said_within_the_object_of_the_statement_is_said_of_something_else() -> None:
+    reply = read_reply('{"sql": "SELECT 1", "schema": {"columns": ["a"], "reading": "b"}}', Dialect.SQLITE)
+    assert reply == SaidReply("SELECT 1")
+
+
+def test_the_arguments_of_a_call_say_what_the_statement_is_and_shows() -> None:
+    call = '{"name": "run_sql", "arguments": {"sql": "SELECT 1", "reading": "one", "labels": ["One"]}}'
+    assert read_reply(call, Dialect.SQLITE) == SaidReply("SELECT 1", reading="one", labels=("One",))

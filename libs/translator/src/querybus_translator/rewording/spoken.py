@@ -322,7 +322,7 @@ _BETWEEN_UNITS: Final = re.compile(
     re.IGNORECASE,
 )
 _BY_NUMBER: Final = re.compile(
-    r"^(?P<asked>(?:which|what) (?:is|are|was|were) )?(?:the )?(?P<end>largest|biggest|top|smallest) (?P<rows>[a-z]+(?: [a-z]+)?) (?:by|in terms of|in|measured by) (?:the )?(?:total )?(?:number|count) of (?P<what>[a-z]+(?: [a-z]+)?)(?= *[?.]?$)",
+    r"^(?:(?:which|what) (?:is|was) )?(?:the )?(?P<end>largest|biggest|top|smallest) (?P<rows>[a-z]+(?: [a-z]+)?) (?:by|in terms of|in|measured by) (?:the )?(?:total )?(?:number|count) of (?P<what>[a-z]+(?: [a-z]+)?)(?= *[?.]?$)",
     re.IGNORECASE,
 )
 
@@ -331,14 +331,15 @@ def _figures_given(question: str, index: CatalogIndex) -> str:
     """ "Rated below 3" has a score below 3, where one column says so; the largest company by number of employees has the most."""
 
     def has_most(said: re.Match[str]) -> str:
-        most = "fewest" if said["end"].lower() == "smallest" else "most"
-        # "Top stores by number of orders" are several.
-        if said["end"].lower() == "top" and base_form(said["rows"].lower()) != said["rows"].lower():
+        # "Largest stores by number of orders" are several.
+        if base_form(said["rows"].lower()) != said["rows"].lower():
             return said[0]
-        return f"{'' if said['asked'] else 'which '}{said['rows']} has the {most} {said['what']}"
+        return (
+            f"which {said['rows']} has the {'fewest' if said['end'].lower() == 'smallest' else 'most'} {said['what']}"
+        )
 
     if not _RATED.search(question):
-        return _BY_NUMBER.sub(lambda said: said[0] if said["asked"] else has_most(said), question)
+        return _BY_NUMBER.sub(has_most, question)
     given = [
         column.name
         for table in index.catalog.tables

@@ -84,7 +84,7 @@ _OWNING = frozenset({"with", "have", "has", "that have", "which have", "that has
 
 
 def _have_such_rows(sketch: Sketch) -> bool:
-    """ "Which countries have mountains in the Alps": a country is asked for once, however many it has."""
+    """ "Which countries have mountains in the Alps", "which industries do they work in": each is asked for once."""
     measure, words = sketch.targets[0][1], [node.text.lower() for node in sketch.nodes]
     is_asked = words[0] in ("which", "what") and sketch.after(0) == 1 == sketch.targets[0][0]
     has_rows = words[2:3] in (["have"], ["has"]) and measure.column is not None and not sketch.is_key(measure.column)

@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure
 from querybus.sql.reply.extract import extract
-from querybus.sql.reply.keyed import json_objects
+from querybus.sql.reply.keyed import json_objects, statements_in
 
 READING_LENGTH_MAX: Final = 400
 ASSUMPTION_LENGTH_MAX: Final = 240
@@ -49,8 +49,7 @@ def read_reply(text: str, dialect: Dialect, *, is_cut: bool = False) -> SaidRepl
     >>> read_reply("```sql\\n-- reading: films by year\\n-- columns: Year | Films\\nSELECT 1, 2\\n```", Dialect.SQLITE)
     SaidReply(sql='SELECT 1, 2', reading='films by year', assumptions=(), labels=('Year', 'Films'))
     """
-    # What stands outside says more than what stands within: the arguments of a call, for instance.
-    said = {key: value for item in reversed(list(json_objects(text))) for key, value in item.items()}
+    said = next((item for item in json_objects(text) if any(statements_in(item))), {})
     for line in _HEADER.finditer(text):
         key, content = line["key"].casefold(), line["text"].strip()
         if key in _READING:

@@ -10,13 +10,13 @@ import re
 from itertools import islice
 from typing import Final
 
-STATEMENT_WORDS: Final = (
-    r"(?:SELECT|WITH|FROM|VALUES|TABLE|INSERT|UPDATE|DELETE|DROP|CREATE|ALTER|TRUNCATE|MERGE|REPLACE|GRANT|REVOKE"
+_STATEMENT_WORD: Final = re.compile(
+    r"\(*\s*(?:SELECT|WITH|FROM|VALUES|TABLE|INSERT|UPDATE|DELETE|DROP|CREATE|ALTER|TRUNCATE|MERGE|REPLACE|GRANT|REVOKE"
     r"|EXPLAIN|DESCRIBE|DESC|SHOW|PRAGMA|CALL|EXECUTE|EXEC|SET|USE|ATTACH|DETACH|VACUUM|COPY|BEGIN|COMMIT|ROLLBACK|LOCK"
-    r"|ANALYZE|REINDEX|LOAD|INSTALL|EXPORT|IMPORT|PIVOT|SUMMARIZE|RENAME|DO|DECLARE)\b"
+    r"|ANALYZE|REINDEX|LOAD|INSTALL|EXPORT|IMPORT|PIVOT|SUMMARIZE|RENAME|DO|DECLARE)\b",
+    re.IGNORECASE,
 )
 COMMENT: Final = re.compile(r"\A(?:\s+|--[^\n]*(?:\n|\Z)|/\*.*?\*/|#[^\n]*(?:\n|\Z))+", re.DOTALL)
-_STATEMENT_WORD: Final = re.compile(rf"\(*\s*{STATEMENT_WORDS}", re.IGNORECASE)
 
 _SQL_TAGS_WORDS: Final = (
     "sql sqlite sqlite3 postgres postgresql pgsql plpgsql plsql tsql mysql mariadb duckdb clickhouse oracle "
@@ -33,12 +33,13 @@ _TURN_START: Final = re.compile(
     r"\A\s*(?:<s>|\[/INST\]|<\|\w+\|>(?:assistant\b)?|<start_of_turn>(?:model\b)?)\s*", re.IGNORECASE
 )
 _TURN_END: Final = re.compile(
-    r"(?:</s>|<\|(?:im_end|endoftext|eot_id|eom_id|end|end_of_text|return)\|>|<(?:end_of_turn|eos|EOT)>)(?=\s|<|\Z).*\Z",
+    r"(?:</s>|<\|(?:im_end|endoftext|eot_id|eom_id|end|end_of_text|return)\|>|<(?:end_of_turn|eos|EOT)>)(?=\s*(?:\n|<|\Z)).*\Z",
     re.DOTALL,
 )
 FENCE: Final = re.compile(
     r"^[ \t>]*(?:(?:[*+-]|\d+[.)])[ \t]+)?(?:<\w+>[ \t]*)?(```+|~~~+)[ \t]*([\w.+-]*)([^\n]*)$", re.MULTILINE
 )
+_WRITTEN_LINES: Final = re.compile(r"(?:```+|~~~+)\w*\\n[^\n]*\Z")
 _ELEMENT: Final = re.compile(
     r"(?<![\w'\"%])<(sql|sql_?query|query|statement|answer|final_?answer|final|output|response|result|code|pre)(?:\s[^<>]*)?>",
     re.IGNORECASE,
@@ -63,14 +64,15 @@ _AROUND: Final = ("**", "__", "*")
 def answer_of(reply: str) -> str:
     """Return a reply without the thoughts before its answer, the signs of a turn and what follows the end of the turn.
 
-    >>> answer_of("<think>SELECT 1?</think>SELECT 2<|im_end|>"), answer_of("SELECT 1?</think> SELECT 2")
+    >>> answer_of("<think>SELECT 1?</think>SELECT 2<|im_end|>"), answer_of("Is it 1?</think> SELECT 2")
     ('SELECT 2', 'SELECT 2')
     """
     text = _THOUGHTS.sub(" ", reply.replace("\ufeff", "").replace("\r\n", "\n"))
-    text = _TURN_START.sub("", _END_OF_THOUGHTS.sub("", text))
+    # A query may speak of the sign in its texts.
+    text = _TURN_START.sub("", text if _QUERY.match(text) else _END_OF_THOUGHTS.sub("", text))
     text = _TURN_END.sub("", text).strip()
-    # A fence has lines: where it has none, its ends of lines are still written as in JSON.
-    return text.replace("\\n", "\n") if text.startswith("```") and "\n" not in text else text
+    # A fence has lines: where none follows its tag, its ends of lines are still written as in JSON.
+    return text.replace("\\n", "\n") if _WRITTEN_LINES.match(text) else text
 
 
 def starts_as_statement(text: str) -> bool:
