@@ -59,6 +59,9 @@ CODES = {
     Trigger.MISSING_DATABASE_INFO: FailureCode.MISSING_DATABASE_INFO,
     Trigger.MISSING_VALUE: None,
     Trigger.COST: FailureCode.COST,
+    Trigger.NOT_ALLOWED: None,
+    Trigger.UNAVAILABLE: None,
+    Trigger.INTERRUPTED: None,
 }
 
 
@@ -123,3 +126,83 @@ def test_a_clarification_is_never_empty_and_offers_questions_that_can_be_asked(t
 
 def test_every_trigger_has_its_file_and_no_file_is_left_over() -> None:
     assert {path.stem for path in GOLDEN.glob("*.json")} == {str(item) for item in Trigger}
+
+
+# After a failed execution
+
+
+FAILED_EXECUTIONS = {
+    FailureCode.COLUMN_NOT_FOUND: {
+        "zh": ["重新尝试当前查询", "调整查询的时间范围", "更换其他数据维度"],
+        "en": ["Try the same question again", "Change the period of the question", "Ask by another property"],
+    },
+    FailureCode.TABLE_NOT_FOUND: {
+        "zh": ["确认要查询的数据类型", "选择其他可用的数据源", "联系管理员开通权限"],
+        "en": [
+            "Find out which data there is",
+            "Choose other data that is available",
+            "Ask the administrator for access",
+        ],
+    },
+    FailureCode.TIMEOUT: {
+        "zh": ["缩小查询的时间范围", "添加更多筛选条件", "使用汇总数据代替明细"],
+        "en": ["Narrow the period", "Add more filters", "Ask for totals instead of details"],
+    },
+    FailureCode.PERMISSION: {
+        "zh": ["联系管理员开通权限", "选择其他可用的数据源"],
+        "en": ["Ask the administrator for access", "Choose other data that is available"],
+    },
+    FailureCode.SYNTAX_ERROR: {
+        "zh": ["重新尝试当前查询", "使用汇总数据代替明细", "更换其他数据维度"],
+        "en": ["Try the same question again", "Ask for totals instead of details", "Ask by another property"],
+    },
+}
+
+
+def ended(
+    outcome: Outcome, code: FailureCode | None, language: Language, clarification: Clarification | None = None
+) -> Any:
+    envelope = Envelope[Concluded](
+        event=EventName.CONCLUDED,
+        query_id="q",
+        thread_id="t",
+        tenant="acme",
+        user="ann",
+        audience="business",
+        connection="shop",
+        question=QUESTIONS[language],
+        language=language,
+        asked_at=0,
+        deadline_at=60_000,
+        body=Concluded(
+            outcome=outcome,
+            code=code,
+            stage=StageName.RECOVERY,
+            analysis=Analysis(tables=("cust_tbl",)),
+            clarification=clarification,
+        ),
+    )
+    return render(envelope, CATALOG, WORDS[language, "business"]).body.answer
+
+
+@pytest.mark.parametrize("code", FAILED_EXECUTIONS)
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_failed_execution_is_asked_about_with_the_ways_on_that_help_against_it(
+    code: FailureCode, language: Language
+) -> None:
+    asked = Clarification(trigger=Trigger.SQL_EXECUTION_ERROR)
+    answer = ended(Outcome.CLARIFICATION, code, language, asked)
+    assert [option.text for option in answer.options] == FAILED_EXECUTIONS[code][language]
+    assert answer.trigger is Trigger.SQL_EXECUTION_ERROR
+    # The same failure offers the same, where nobody asked to be asked.
+    assert [option.text for option in ended(Outcome.FAILED, code, language).options] == FAILED_EXECUTIONS[code][
+        language
+    ]
+
+
+@pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.REFUSED, Outcome.EXPIRED, Outcome.CANCELLED])
+@pytest.mark.parametrize("code", [None, *FailureCode])
+def test_whatever_offers_options_says_why(outcome: Outcome, code: FailureCode | None) -> None:
+    answer = ended(outcome, code, "en")
+    assert answer.options
+    assert answer.trigger is not None

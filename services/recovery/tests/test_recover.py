@@ -515,6 +515,22 @@ async def test_clarify_first_asks_the_person_when_the_execution_failed() -> None
     assert isinstance(before_execution.body, Returned)
 
 
+@pytest.mark.parametrize("code", [FailureCode.TIMEOUT, FailureCode.PERMISSION])
+async def test_clarify_first_asks_about_a_time_out_and_a_missing_right(code: FailureCode) -> None:
+    options = Options.model_validate({"on_execution_failure": "clarify_first"})
+    after = await recovered(failure_event(code, stage=StageName.EXECUTOR, options=options))
+    assert isinstance(after.body, Concluded)
+    assert (after.body.outcome, after.body.code) == (Outcome.CLARIFICATION, code)
+    # Without the option they end as ever, and a change that was confirmed is never offered again.
+    ended = await recovered(failure_event(code, stage=StageName.EXECUTOR))
+    assert isinstance(ended.body, Concluded)
+    assert ended.body.outcome is not Outcome.CLARIFICATION
+    path = (PathStep(stage="gateway", event=EventName.CONFIRMED, started_at=1, ended_at=2),)
+    confirmed = await recovered(failure_event(code, stage=StageName.EXECUTOR, options=options, path=path))
+    assert isinstance(confirmed.body, Concluded)
+    assert confirmed.body.outcome is not Outcome.CLARIFICATION
+
+
 async def test_without_a_catalog_a_model_still_gets_advice() -> None:
     after = await recovered(failure_event(FailureCode.COLUMN_NOT_FOUND), Catalogs(known={}))
     assert isinstance(after.body, Returned)

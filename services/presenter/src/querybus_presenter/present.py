@@ -53,7 +53,7 @@ from querybus_presenter.wording.explain import assurance, counted
 from querybus_presenter.wording.labels import distinct_names, is_neutral, labels
 from querybus_presenter.wording.lineage import Lineage, lineage
 from querybus_presenter.wording.notes import notes_of
-from querybus_presenter.wording.options import OPTIONS_MAX, OPTIONS_MIN, Subject, class_of, options
+from querybus_presenter.wording.options import OPTIONS_MAX, OPTIONS_MIN, Subject, class_of, options, trigger_of
 from querybus_presenter.wording.phrases import Phrases
 from querybus_presenter.wording.reading import reading
 from querybus_presenter.wording.statement import read
@@ -170,8 +170,10 @@ class _Context:
             code=body.code,
             message=reported if is_reported else self.texts.summary["plan"] if is_plan else self._message(),
             next_step=self._next_step(result) if is_reported else self.texts.next[body.outcome],
-            options=self._options(clarification),
-            trigger=clarification.trigger if clarification else None,
+            options=(offered := self._options(clarification)),
+            trigger=clarification.trigger
+            if clarification
+            else (trigger_of(body.outcome, body.code) if offered else None),
             confirmation=body.confirmation
             if not self.is_business or body.confirmation is None
             else body.confirmation.without_names(),

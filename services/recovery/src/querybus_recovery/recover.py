@@ -67,6 +67,8 @@ _NO_DRAFT_CAME: Final = (
     FailureCode.SAME_SQL,
 )
 """A new draft was asked for and none came, or none that is new: what is left is the last one that failed."""
+_ASKED_ABOUT: Final = (FailureCode.TIMEOUT, FailureCode.PERMISSION)
+"""No new statement helps against these, yet a person may ask for less or for other data."""
 _TRIGGERS: Final = {
     FailureCode.MISSING_DATABASE_INFO: Trigger.MISSING_DATABASE_INFO,
     FailureCode.AMBIGUOUS_QUESTION: Trigger.AMBIGUOUS_QUESTION,
@@ -88,10 +90,10 @@ async def recover(
     body = envelope.body
     texts = guidance[envelope.language]
     failure = Failure.of(body.code, clean_error(body.detail), body.facts)
+    if _should_ask_first(envelope):
+        return _ask_first(envelope, failure)
     if not _may_go_on(envelope):
         return conclude(envelope, failure)
-    if body.stage is StageName.EXECUTOR and envelope.options.on_execution_failure is OnExecutionFailure.CLARIFY_FIRST:
-        return _ask_first(envelope, failure)
     repairs: tuple[Repair, ...] = ()
     remaining_ms = envelope.remaining_ms(delivery.now_ms)
     draft = body.draft
@@ -289,9 +291,24 @@ def clean_error(detail: str) -> str:
 def _may_go_on(envelope: Envelope[Failed]) -> bool:
     """Default deny: a query goes on only if its options, its code and its beginning allow it."""
     traits = TRAITS[envelope.body.code]
-    began_confirmed = any(step.event is EventName.CONFIRMED for step in envelope.path)
     is_open = traits.to_model or traits.by_rule or (envelope.body.code in _NO_DRAFT_CAME and bool(envelope.attempts))
-    return policy_of(envelope) is not RepairPolicy.OFF and not began_confirmed and is_open
+    return policy_of(envelope) is not RepairPolicy.OFF and not _began_confirmed(envelope) and is_open
+
+
+def _should_ask_first(envelope: Envelope[Failed]) -> bool:
+    """Whether the person chooses after a failed execution, before anything is repaired or ended."""
+    traits = TRAITS[envelope.body.code]
+    return (
+        envelope.options.on_execution_failure is OnExecutionFailure.CLARIFY_FIRST
+        and envelope.body.stage is StageName.EXECUTOR
+        and policy_of(envelope) is not RepairPolicy.OFF
+        and not _began_confirmed(envelope)
+        and (traits.to_model or traits.by_rule or envelope.body.code in _ASKED_ABOUT)
+    )
+
+
+def _began_confirmed(envelope: Envelope[Failed]) -> bool:
+    return any(step.event is EventName.CONFIRMED for step in envelope.path)
 
 
 def _last_of_model(envelope: Envelope[Failed]) -> Attempt | None:

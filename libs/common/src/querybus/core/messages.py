@@ -98,13 +98,16 @@ class Outcome(StrEnum):
 
 
 class Trigger(StrEnum):
-    """Why a clarification is asked for."""
+    """Why a person is asked how to go on: by a clarification, or by the options of any other ending."""
 
     AMBIGUOUS_QUESTION = "ambiguous_question"
     SQL_EXECUTION_ERROR = "sql_execution_error"
     MISSING_DATABASE_INFO = "missing_database_info"
     MISSING_VALUE = "missing_value"
     COST = "cost"
+    NOT_ALLOWED = "not_allowed"
+    UNAVAILABLE = "unavailable"
+    INTERRUPTED = "interrupted"
 
 
 class OptionAction(StrEnum):

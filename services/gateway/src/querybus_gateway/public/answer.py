@@ -163,7 +163,10 @@ class AnswerView(View):
     message: str
     next_step: str
     options: list[OptionView]
-    trigger: Trigger | None
+    trigger: Trigger | None = Field(description="why a person is asked how to go on; null where nothing is asked")
+    needs_user_confirmation: bool = Field(
+        default=False, description="whether the query waits for a person: a choice among options, or a yes"
+    )
     confirmation: ConfirmationView | None
     rows_affected: int | None = Field(description="rows that a confirmed write has changed")
     columns: list[ColumnView]

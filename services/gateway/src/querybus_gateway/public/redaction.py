@@ -198,6 +198,7 @@ def public_answer(envelope: Envelope[Finished], audience: Audience) -> Json:
         "total_count": total_of(answer),
         "pages": _pages(answer),
         "confirmation": asked,
+        "needs_user_confirmation": bool(answer.options) or asked is not None,
         "path": [step for step in envelope.path if step.stage in _STEPS],
     }
     return shown(AnswerView, audience, made, answer, envelope.body, envelope)

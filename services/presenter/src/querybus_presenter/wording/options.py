@@ -51,7 +51,24 @@ TRIGGER_CLASSES: Final[dict[Trigger, str]] = {
     Trigger.MISSING_DATABASE_INFO: "table",
     Trigger.MISSING_VALUE: "column",
     Trigger.COST: "amount",
+    Trigger.NOT_ALLOWED: "reading",
+    Trigger.UNAVAILABLE: "later",
+    Trigger.INTERRUPTED: "later",
 }
+CODE_TRIGGERS: Final[dict[FailureCode, Trigger]] = {
+    FailureCode.AMBIGUOUS_QUESTION: Trigger.AMBIGUOUS_QUESTION,
+    FailureCode.LLM_EXPLANATION: Trigger.AMBIGUOUS_QUESTION,
+    FailureCode.MISSING_DATABASE_INFO: Trigger.MISSING_DATABASE_INFO,
+    FailureCode.COST: Trigger.COST,
+    FailureCode.SAFETY: Trigger.NOT_ALLOWED,
+    FailureCode.CONNECTION: Trigger.UNAVAILABLE,
+    FailureCode.LOCK: Trigger.UNAVAILABLE,
+    FailureCode.MODEL_UNAVAILABLE: Trigger.UNAVAILABLE,
+    FailureCode.INTERNAL: Trigger.UNAVAILABLE,
+    FailureCode.EXPIRED: Trigger.INTERRUPTED,
+    FailureCode.CANCELLED: Trigger.INTERRUPTED,
+}
+"""Why an ending without a clarification offers its options; a code without a row is an execution that failed."""
 _OFFERING: Final = frozenset(
     {Outcome.CLARIFICATION, Outcome.REFUSED, Outcome.FAILED, Outcome.CANCELLED, Outcome.EXPIRED}
 )
@@ -80,11 +97,26 @@ def class_of(outcome: Outcome, code: FailureCode | None, trigger: Trigger | None
         return "amount"
     if outcome is Outcome.CANCELLED:
         return "later"
-    if trigger is not None and (outcome is Outcome.CLARIFICATION or code is None):
+    # After a failed execution the code says which ways on help; the trigger alone would offer the same for all.
+    is_failed_execution = trigger is Trigger.SQL_EXECUTION_ERROR and code is not None
+    if trigger is not None and not is_failed_execution and (outcome is Outcome.CLARIFICATION or code is None):
         return TRIGGER_CLASSES[trigger]
     if code is None:
         return "reading" if outcome is Outcome.REFUSED else OTHER_CLASS
     return CLASSES.get(code, OTHER_CLASS)
+
+
+def trigger_of(outcome: Outcome, code: FailureCode | None) -> Trigger:
+    """Return why an ending without a clarification offers options.
+
+    >>> trigger_of(Outcome.FAILED, FailureCode.TIMEOUT).value
+    'sql_execution_error'
+    """
+    if outcome in (Outcome.EXPIRED, Outcome.CANCELLED):
+        return Trigger.INTERRUPTED
+    if code is None:
+        return Trigger.NOT_ALLOWED if outcome is Outcome.REFUSED else Trigger.UNAVAILABLE
+    return CODE_TRIGGERS.get(code, Trigger.SQL_EXECUTION_ERROR)
 
 
 def options(name: str, subject: Subject) -> tuple[Option, ...]:
