@@ -31,8 +31,7 @@ from openai import DefaultAsyncHttpxClient, Timeout
 from pydantic import SecretStr
 
 from querybus.core.catalog import Catalog
-from querybus.core.delivery import Delivery
-from querybus.core.envelope import Envelope
+from querybus.core.envelope import Delivery, Envelope
 from querybus.core.failure import Failure
 from querybus.core.messages import Asked
 from querybus.core.options import Options

@@ -30,7 +30,14 @@ from typing import Any
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Language, Table
 from querybus.core.envelope import Audience, Envelope
-from querybus.core.messages import Analysis, Concluded, Outcome, Result, ResultColumn, Scalar
+from querybus.core.messages import (
+    Analysis,
+    Concluded,
+    Outcome,
+    Result,
+    ResultColumn,
+    Scalar,
+)
 from querybus.core.subjects import EventName, StageName
 from querybus.text.disclosure import leaks
 from querybus_cli.evaluation.check_statements import catalog_of

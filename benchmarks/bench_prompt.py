@@ -27,8 +27,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from querybus.core.catalog import Catalog, ColumnProfile, Dialect
-from querybus.core.delivery import Delivery
-from querybus.core.envelope import Envelope
+from querybus.core.envelope import Delivery, Envelope
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Asked
 from querybus.core.options import Options

@@ -31,10 +31,15 @@ from mutators import CLASSES, LOSSY, mutants
 from second_readings import Repaired, moves, read_beside, stated_apart
 
 from querybus.core.catalog import Catalog, Dialect
-from querybus.core.delivery import Delivery
-from querybus.core.envelope import Envelope, drafted, failed
+from querybus.core.envelope import Delivery, Envelope, drafted, failed
 from querybus.core.failure import Failure, FailureCode
-from querybus.core.messages import Draft, Drafted, Failed, Origin, ResultColumn
+from querybus.core.messages import (
+    Draft,
+    Drafted,
+    Failed,
+    Origin,
+    ResultColumn,
+)
 from querybus.core.policy import Connection, ConnectionPolicy
 from querybus.core.subjects import EventName, StageName
 from querybus.sql.check import check_in_doubt

@@ -16,18 +16,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from querybus.core.asking_back import Clarification, Trigger
 from querybus.core.catalog import ColumnKind, Dialect, Language
 from querybus.core.envelope import Attempt, Audience, Envelope
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import (
-    Clarification,
     Concluded,
     Origin,
     Outcome,
     Result,
     ResultColumn,
     Scalar,
-    Trigger,
 )
 from querybus.core.subjects import EventName, StageName
 from querybus.picture import PictureForm, Pictures

@@ -22,8 +22,7 @@ from querybus.bus.log.sign import Signer, Verifier
 from querybus.bus.stage import stage
 from querybus.bus.stage_policy import Runtime, StagePolicy, Think
 from querybus.core.catalog import Dialect
-from querybus.core.delivery import Delivery
-from querybus.core.envelope import Envelope, approved, concluded, drafted
+from querybus.core.envelope import Delivery, Envelope, approved, concluded, drafted
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import (
     Answer,

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
+from querybus.core.asking_back import OptionAction
 from querybus.core.catalog import Catalog, Language
-from querybus.core.messages import OptionAction
 from querybus_cli.local.demo_database import FIXED_TODAY, demo_connection, write_demo
 from querybus_executor.engines.sqlite.introspect import introspect
 from querybus_presenter.wording.options import Subject, options

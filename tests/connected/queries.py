@@ -22,7 +22,16 @@ from querybus.bus.stage_policy import Runtime, StagePolicy
 from querybus.core.catalog import Dialect
 from querybus.core.envelope import Envelope, concluded, drafted
 from querybus.core.ids import time_ordered_id
-from querybus.core.messages import Answer, Asked, Concluded, Draft, Drafted, Finished, Origin, Outcome
+from querybus.core.messages import (
+    Answer,
+    Asked,
+    Concluded,
+    Draft,
+    Drafted,
+    Finished,
+    Origin,
+    Outcome,
+)
 from querybus.core.subjects import EventName, StageName
 from querybus.core.topology import Sizes
 from querybus.ops.clock import system_clock

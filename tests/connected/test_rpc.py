@@ -14,7 +14,7 @@ from querybus.bus.requests.rpc import DatabaseClient, serve_database
 from querybus.core.catalog import Dialect
 from querybus.core.failure import FailureCode
 from querybus.core.messages import Result, ResultColumn
-from querybus.core.rpc import ExplainReply, ExplainRequest, ProbeReply, ProbeRequest
+from querybus.core.requests.rpc import ExplainReply, ExplainRequest, ProbeReply, ProbeRequest
 from querybus.core.subjects import StageName, token
 from querybus.ops.clock import system_clock
 from tests.connected.queries import broker_of, new_id, sizes, until

@@ -23,8 +23,7 @@ from querybus.bus.admin.embedded_server import EmbeddedBus
 from querybus.bus.connection import Held
 from querybus.bus.log.journal import Entry, Journal
 from querybus.bus.stage_policy import Runtime, StagePolicy
-from querybus.core.delivery import Delivery
-from querybus.core.envelope import Envelope
+from querybus.core.envelope import Delivery, Envelope
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.subjects import EventName, StageName, message_id
 from querybus.ops.metrics import Metrics

@@ -12,13 +12,21 @@ from typing import Any
 import pytest
 
 from querybus.core.catalog import Catalog, Column, Dialect, Table
-from querybus.core.delivery import Delivery
-from querybus.core.envelope import Audience, Envelope, drafted, failed
+from querybus.core.envelope import Audience, Delivery, Envelope, drafted, failed
 from querybus.core.failure import Failure, FailureCode
-from querybus.core.messages import Approved, Asked, Concluded, Draft, Drafted, Origin, Outcome, Returned
+from querybus.core.messages import (
+    Approved,
+    Asked,
+    Concluded,
+    Draft,
+    Drafted,
+    Origin,
+    Outcome,
+    Returned,
+)
 from querybus.core.options import ExecutionMode, Mode, Options
 from querybus.core.policy import Connection, ConnectionPolicy
-from querybus.core.rpc import ExplainReply, ExplainRequest, ProbeReply, ProbeRequest
+from querybus.core.requests.rpc import ExplainReply, ExplainRequest, ProbeReply, ProbeRequest
 from querybus.core.subjects import EventName, StageName
 from querybus.sql.check import NOT_ASKED_NOTE
 from querybus_recovery.guidance import load_guidance

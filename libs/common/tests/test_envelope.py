@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from querybus.core import envelope as envelopes
+from querybus.core.asking_back import Clarification, Option, OptionAction, Trigger
 from querybus.core.catalog import ColumnKind, Dialect
 from querybus.core.envelope import (
     ENVELOPES,
@@ -32,7 +33,6 @@ from querybus.core.messages import (
     AnswerColumn,
     Approved,
     Asked,
-    Clarification,
     Concluded,
     Confirmed,
     Draft,
@@ -41,19 +41,16 @@ from querybus.core.messages import (
     Finished,
     Link,
     Operation,
-    Option,
-    OptionAction,
     Origin,
     Outcome,
     PagesAddress,
     Result,
     ResultColumn,
     Returned,
-    Trigger,
-    Value,
 )
 from querybus.core.options import Options
 from querybus.core.subjects import EventName, StageName
+from querybus.core.value import Value
 
 GOLDEN = Path(__file__).parent / "golden" / "v1.0"
 DRAFT = Draft(sql="SELECT COUNT(*) FROM t", dialect=Dialect.SQLITE, origin=Origin.MODEL)

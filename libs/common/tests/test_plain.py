@@ -6,19 +6,16 @@ import re
 
 import pytest
 
+from querybus.core.asking_back import Clarification, Option, OptionAction, Trigger
 from querybus.core.catalog import Dialect, Language
 from querybus.core.envelope import Attempt, Audience, Envelope, decode, encode
 from querybus.core.failure import FailureCode
 from querybus.core.messages import (
-    Clarification,
     Concluded,
-    Option,
-    OptionAction,
     Origin,
     Outcome,
     Result,
     ResultColumn,
-    Trigger,
 )
 from querybus.core.subjects import EventName, StageName
 from querybus.text.plain_answer import CODE_TEXTS, NEXT_STEP_TEXTS, OUTCOME_TEXTS, plain_finished

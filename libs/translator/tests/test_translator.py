@@ -7,8 +7,8 @@ from datetime import date
 
 import pytest
 
+from querybus.core.asking_back import Trigger
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, ForeignKey, Table
-from querybus.core.messages import Trigger
 from querybus_translator import NotRead, Translated, translate
 
 TODAY = date(2026, 6, 30)

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import pytest
 
+from querybus.core.asking_back import OptionAction, Trigger
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
 from querybus.core.envelope import Envelope
 from querybus.core.messages import (
     Approved,
     Concluded,
-    OptionAction,
     Origin,
     Outcome,
     Result,
     ResultColumn,
     Scalar,
-    Trigger,
 )
 from querybus.core.policy import ConnectionPolicy
 from querybus.core.subjects import EventName, StageName

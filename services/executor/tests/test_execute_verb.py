@@ -11,8 +11,7 @@ import pytest
 from querybus.bus.admin.permissions import PAYLOAD_BYTES_MAX
 from querybus.bus.stores.pages import Batch, cells_of
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
-from querybus.core.delivery import Delivery
-from querybus.core.envelope import Attempt, Envelope
+from querybus.core.envelope import Attempt, Delivery, Envelope
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import (
     Agreement,
@@ -28,7 +27,7 @@ from querybus.core.messages import (
 )
 from querybus.core.options import Options
 from querybus.core.policy import ConnectionPolicy, Reader
-from querybus.core.rpc import ExplainRequest, ProbeRequest
+from querybus.core.requests.rpc import ExplainRequest, ProbeRequest
 from querybus.core.subjects import EventName, token
 from querybus_executor.engine_quirks import FIRST_ROW_WARNING, ZERO_WARNING
 from querybus_executor.execute import WARNING_BYTES, WARNING_LONG_ROW, WARNING_STORE, execute

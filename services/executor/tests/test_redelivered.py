@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from querybus.bus.log.publish import BusTrouble
-from querybus.core.delivery import Delivery
+from querybus.core.envelope import Delivery
 from querybus.core.failure import Failure, FailureCode
 from querybus_executor.execute import execute_again
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from querybus.bus.log.journal import Entry
+from querybus.core.asking_back import Clarification, Option, OptionAction, Trigger
 from querybus.core.envelope import Envelope, concluded, encode
 from querybus.core.failure import FailureCode
-from querybus.core.messages import Asked, Clarification, Concluded, Option, OptionAction, Outcome, Trigger
+from querybus.core.messages import Asked, Concluded, Outcome
 from querybus.core.subjects import EventAddress, EventName, StageName
 from querybus.text.plain_answer import plain_finished
 from querybus_gateway.use_cases.followups.choice import as_chosen

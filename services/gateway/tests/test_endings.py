@@ -11,7 +11,15 @@ import pytest
 from querybus.core.catalog import Dialect
 from querybus.core.envelope import Envelope, concluded, decode, drafted, encode
 from querybus.core.failure import FailureCode
-from querybus.core.messages import Approved, Asked, Concluded, Draft, Drafted, Origin, Outcome
+from querybus.core.messages import (
+    Approved,
+    Asked,
+    Concluded,
+    Draft,
+    Drafted,
+    Origin,
+    Outcome,
+)
 from querybus.core.subjects import EventAddress, EventName, StageName
 from querybus.text.plain_answer import plain_finished
 from querybus_gateway.lifecycle.conclusions import (

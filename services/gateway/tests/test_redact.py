@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from querybus.core.asking_back import Clarification, Option, OptionAction, Trigger
 from querybus.core.catalog import Dialect
 from querybus.core.envelope import Attempt, Audience, Classification, Envelope, PathStep
 from querybus.core.failure import Facts, FailureCode
@@ -19,7 +20,6 @@ from querybus.core.messages import (
     AnswerColumn,
     Approved,
     Asked,
-    Clarification,
     Concluded,
     Confirmed,
     Draft,
@@ -28,18 +28,15 @@ from querybus.core.messages import (
     Finished,
     Link,
     Operation,
-    Option,
-    OptionAction,
     Origin,
     Outcome,
     PagesAddress,
     Result,
     ResultColumn,
     Returned,
-    Trigger,
-    Value,
 )
 from querybus.core.subjects import EventName, StageName
+from querybus.core.value import Value
 from querybus_gateway.public.redaction import public_answer, public_event, public_page, public_progress
 
 # Random strings that stand for a table, a column, an alias; nothing else in these messages contains them.

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, ForeignKey, Language, Table
-from querybus.core.delivery import Delivery
-from querybus.core.envelope import Attempt, Envelope
+from querybus.core.envelope import Attempt, Delivery, Envelope
 from querybus.core.failure import Failure
 from querybus.core.messages import Asked, Returned
 from querybus.core.options import Options

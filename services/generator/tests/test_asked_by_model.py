@@ -8,8 +8,9 @@ import pytest
 from services.generator.tests.shop_for_generation import KeptHistory, SpokenModel, asked, run
 from services.generator.tests.test_flows import drafted
 
+from querybus.core.asking_back import OptionAction, Trigger
 from querybus.core.failure import FailureCode
-from querybus.core.messages import Asked, Clarifies, Concluded, OptionAction, Outcome, Trigger
+from querybus.core.messages import Asked, Clarifies, Concluded, Outcome
 from querybus_generator.conversation.turns import Turn
 from querybus_generator.steps.asked_by_model import alternatives
 

@@ -9,7 +9,13 @@ from services.generator.tests.shop_for_generation import SHOP, KeptHistory, Spok
 
 from querybus.core.envelope import Attempt, Envelope
 from querybus.core.failure import Failure, FailureCode
-from querybus.core.messages import Asked, Concluded, Drafted, Origin, Outcome
+from querybus.core.messages import (
+    Asked,
+    Concluded,
+    Drafted,
+    Origin,
+    Outcome,
+)
 from querybus.core.requests.metrics_query import MetricsQuery
 from querybus.core.requests.refinement import Change, Refinement
 from querybus.text.knowledge import Entry, EntryKind, Knowledge

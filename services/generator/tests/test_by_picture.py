@@ -7,7 +7,13 @@ from services.generator.tests.shop_for_generation import KeptHistory, SpokenMode
 
 from querybus.core.catalog import ColumnKind
 from querybus.core.envelope import Attempt, Envelope
-from querybus.core.messages import Analysis, Drafted, Origin, Result, ResultColumn
+from querybus.core.messages import (
+    Analysis,
+    Drafted,
+    Origin,
+    Result,
+    ResultColumn,
+)
 from querybus_generator.conversation.turns import Turn
 
 ANSWERED = Turn(

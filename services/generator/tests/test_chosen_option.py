@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from querybus.core.asking_back import OptionAction
 from querybus.core.envelope import Attempt, Envelope
 from querybus.core.failure import Failure, FailureCode
-from querybus.core.messages import Asked, Clarifies, Drafted, OptionAction, Origin
+from querybus.core.messages import Asked, Clarifies, Drafted, Origin
 from querybus.core.stored.models import Prompting
 from querybus.llm.dialogue import ChatMessage, ModelReply
 

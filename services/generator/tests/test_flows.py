@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from services.generator.tests.shop_for_generation import CANARY, SHOP, KeptHistory, SpokenModel, asked, run
 
+from querybus.core.asking_back import OptionAction
 from querybus.core.catalog import Catalog, Column, Dialect, Table
 from querybus.core.envelope import Attempt, Envelope
 from querybus.core.failure import Facts, Failure, FailureCode
@@ -19,7 +20,6 @@ from querybus.core.messages import (
     Concluded,
     Drafted,
     Operation,
-    OptionAction,
     Origin,
     Outcome,
     Result,

@@ -17,6 +17,7 @@ from services.generator.tests.shop_for_generation import (
     run,
 )
 
+from querybus.core.asking_back import OptionAction, Trigger
 from querybus.core.catalog import Catalog, Dialect
 from querybus.core.envelope import Attempt, Classification, Envelope, encode
 from querybus.core.failure import Facts, Failure, FailureCode
@@ -28,11 +29,9 @@ from querybus.core.messages import (
     Draft,
     Drafted,
     Operation,
-    OptionAction,
     Origin,
     Outcome,
     Returned,
-    Trigger,
 )
 from querybus.core.options import Mode, Options
 from querybus.core.policy import ConnectionPolicy

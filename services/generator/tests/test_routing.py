@@ -16,8 +16,7 @@ from services.generator.tests.shop_for_generation import (
 )
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
-from querybus.core.delivery import Delivery
-from querybus.core.envelope import Envelope
+from querybus.core.envelope import Delivery, Envelope
 from querybus.core.messages import Asked, Concluded, Drafted, Outcome
 from querybus.core.policy import Connection, ConnectionPolicy
 from querybus.text.knowledge import Entry, EntryKind, Knowledge

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from services.generator.tests.shop_for_generation import SHOP, SpokenModel, asked, run
 
+from querybus.core.asking_back import OptionAction
 from querybus.core.envelope import Envelope
 from querybus.core.failure import Failure, FailureCode
-from querybus.core.messages import Agreement, Asked, Clarifies, Drafted, OptionAction
+from querybus.core.messages import Agreement, Asked, Clarifies, Drafted
 from querybus.core.options import Options
 from querybus.text.synonyms import link_words
 from querybus_generator.linking.index import LinkIndex

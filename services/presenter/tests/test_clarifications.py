@@ -14,10 +14,11 @@ from typing import Any
 
 import pytest
 
+from querybus.core.asking_back import Clarification, Option, OptionAction, Trigger
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Language, Table
 from querybus.core.envelope import Audience, Envelope
 from querybus.core.failure import FailureCode
-from querybus.core.messages import Analysis, Clarification, Concluded, Option, OptionAction, Outcome, Trigger
+from querybus.core.messages import Analysis, Concluded, Outcome
 from querybus.core.subjects import EventName, StageName
 from querybus.text.disclosure import leaks
 from querybus_presenter.present import render

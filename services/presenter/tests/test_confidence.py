@@ -7,7 +7,15 @@ from typing import Any
 import pytest
 
 from querybus.core.envelope import Attempt, Envelope
-from querybus.core.messages import Agreement, Analysis, Concluded, Origin, Outcome, Result, ResultColumn
+from querybus.core.messages import (
+    Agreement,
+    Analysis,
+    Concluded,
+    Origin,
+    Outcome,
+    Result,
+    ResultColumn,
+)
 from querybus.core.subjects import EventName, StageName
 from querybus_presenter.confidence import confidence_of, facts_of_rows
 

@@ -6,10 +6,19 @@ import itertools
 
 import pytest
 
+from querybus.core.asking_back import Confirmation
 from querybus.core.catalog import Catalog, Column, Dialect, Language, Table
 from querybus.core.envelope import Attempt, Audience, Envelope, concluded
 from querybus.core.failure import FailureCode
-from querybus.core.messages import Asked, Concluded, Confirmation, Finished, Origin, Outcome, Result, ResultColumn
+from querybus.core.messages import (
+    Asked,
+    Concluded,
+    Finished,
+    Origin,
+    Outcome,
+    Result,
+    ResultColumn,
+)
 from querybus.core.policy import StatementKind
 from querybus.core.subjects import EventName, StageName
 from querybus.sql.check import NOT_ASKED_NOTE

@@ -13,7 +13,14 @@ import pytest
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, ForeignKey, Table
 from querybus.core.envelope import Envelope
-from querybus.core.messages import Analysis, Concluded, Outcome, Result, ResultColumn, Scalar
+from querybus.core.messages import (
+    Analysis,
+    Concluded,
+    Outcome,
+    Result,
+    ResultColumn,
+    Scalar,
+)
 from querybus.core.subjects import EventName, StageName
 from querybus.text.rows.cells import cell
 from querybus_executor.engines.sqlite.introspect import open_sqlite_catalog

@@ -8,7 +8,16 @@ import pytest
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, ColumnProfile, Dialect, Language, Table
 from querybus.core.envelope import Attempt, Audience, Envelope, Retries
-from querybus.core.messages import Agreement, Analysis, Answer, Concluded, Origin, Outcome, Result, ResultColumn
+from querybus.core.messages import (
+    Agreement,
+    Analysis,
+    Answer,
+    Concluded,
+    Origin,
+    Outcome,
+    Result,
+    ResultColumn,
+)
 from querybus.core.subjects import EventName, StageName
 from querybus_presenter.present import render
 from querybus_presenter.wording.absent import why_nothing

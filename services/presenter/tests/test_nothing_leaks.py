@@ -7,19 +7,18 @@ from itertools import product
 
 import pytest
 
+from querybus.core.asking_back import Clarification, Trigger
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Language, Table
 from querybus.core.envelope import Attempt, Audience, Envelope
 from querybus.core.failure import TRAITS, FailureCode
 from querybus.core.messages import (
     Analysis,
-    Clarification,
     Concluded,
     Finished,
     Origin,
     Outcome,
     Result,
     ResultColumn,
-    Trigger,
 )
 from querybus.core.subjects import EventName, StageName
 from querybus.text.disclosure import leaks

@@ -13,17 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from querybus.bus.log.publish import BusTrouble
+from querybus.core.asking_back import Clarification, Option, OptionAction, Trigger
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Language, Table
-from querybus.core.delivery import Delivery
-from querybus.core.envelope import Attempt, Audience, Envelope
+from querybus.core.envelope import Attempt, Audience, Delivery, Envelope
 from querybus.core.failure import FailureCode
 from querybus.core.messages import (
     Analysis,
-    Clarification,
     Concluded,
     Finished,
-    Option,
-    OptionAction,
     Origin,
     Outcome,
     Reading,
@@ -31,7 +28,6 @@ from querybus.core.messages import (
     Result,
     ResultColumn,
     Scalar,
-    Trigger,
 )
 from querybus.core.options import Options
 from querybus.core.subjects import EventName, StageName

@@ -13,10 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
-from querybus.core.delivery import Delivery
-from querybus.core.envelope import Audience, Envelope
+from querybus.core.envelope import Audience, Delivery, Envelope
 from querybus.core.failure import Failure, FailureCode
-from querybus.core.messages import Concluded, Finished, Outcome, Result, ResultColumn
+from querybus.core.messages import (
+    Concluded,
+    Finished,
+    Outcome,
+    Result,
+    ResultColumn,
+)
 from querybus.core.options import Options
 from querybus.core.policy import Connection, ConnectionPolicy
 from querybus.core.subjects import EventName, StageName

@@ -10,8 +10,7 @@ import pytest
 from querybus.bus.log.publish import BusTrouble
 from querybus.bus.stores.pages import encode_page, page_sha256
 from querybus.core.catalog import Catalog, ColumnKind, Dialect
-from querybus.core.delivery import Delivery
-from querybus.core.envelope import Envelope
+from querybus.core.envelope import Delivery, Envelope
 from querybus.core.messages import (
     Answer,
     Concluded,

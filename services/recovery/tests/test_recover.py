@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from querybus.core.asking_back import Trigger
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, ForeignKey, Table
-from querybus.core.delivery import Delivery
-from querybus.core.envelope import Attempt, Envelope, PathStep, drafted, failed
+from querybus.core.envelope import Attempt, Delivery, Envelope, PathStep, drafted, failed
 from querybus.core.failure import TRAITS, Ending, Facts, Failure, FailureCode
 from querybus.core.messages import (
     Agreement,
@@ -24,7 +24,6 @@ from querybus.core.messages import (
     Outcome,
     Returned,
     RuleName,
-    Trigger,
 )
 from querybus.core.options import OptionCaps, Options, RepairPolicy, cap
 from querybus.core.policy import Connection, ConnectionPolicy

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from querybus.core.asking_back import Trigger
 from querybus.core.catalog import Catalog, Column, Dialect, Table
-from querybus.core.delivery import Delivery
-from querybus.core.envelope import Envelope, PathStep, drafted, failed
+from querybus.core.envelope import Delivery, Envelope, PathStep, drafted, failed
 from querybus.core.failure import Facts, Failure, FailureCode
 from querybus.core.messages import (
     Approved,
@@ -23,11 +23,10 @@ from querybus.core.messages import (
     Outcome,
     Result,
     ResultColumn,
-    Trigger,
 )
 from querybus.core.options import ExecutionMode, OnExecutionFailure, Options
 from querybus.core.policy import Access, Connection, ConnectionPolicy
-from querybus.core.rpc import ExplainReply, ExplainRequest, ProbeReply, ProbeRequest
+from querybus.core.requests.rpc import ExplainReply, ExplainRequest, ProbeReply, ProbeRequest
 from querybus.core.subjects import EventAddress, EventName, StageName
 from querybus.ops.metrics import Metrics
 from querybus.sql.check import NOT_ASKED_NOTE

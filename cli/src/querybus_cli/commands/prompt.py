@@ -12,8 +12,7 @@ from querybus.bus.admin.embedded_server import EmbeddedNats
 from querybus.bus.connection import Held
 from querybus.bus.stores.buckets import ConnectionStore
 from querybus.bus.stores.catalogs import CatalogStore
-from querybus.core.delivery import Delivery
-from querybus.core.envelope import Envelope
+from querybus.core.envelope import Delivery, Envelope
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.ids import time_ordered_id
 from querybus.core.messages import Asked

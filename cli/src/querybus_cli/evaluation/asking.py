@@ -14,13 +14,28 @@ from pathlib import Path
 from typing import Any, Final
 
 from querybus.core.catalog import Catalog, Dialect
-from querybus.core.delivery import Delivery
-from querybus.core.envelope import BodyT, Envelope, PathStep, concluded, failed, stamped
+from querybus.core.envelope import (
+    BodyT,
+    Delivery,
+    Envelope,
+    PathStep,
+    concluded,
+    failed,
+    stamped,
+)
 from querybus.core.failure import Failure, FailureCode
-from querybus.core.messages import Approved, Asked, Concluded, Drafted, Failed, Outcome, Result
+from querybus.core.messages import (
+    Approved,
+    Asked,
+    Concluded,
+    Drafted,
+    Failed,
+    Outcome,
+    Result,
+)
 from querybus.core.options import Mode, Options, RepairPolicy
 from querybus.core.policy import Connection, ConnectionPolicy
-from querybus.core.rpc import ExplainReply, ExplainRequest, ProbeReply, ProbeRequest
+from querybus.core.requests.rpc import ExplainReply, ExplainRequest, ProbeReply, ProbeRequest
 from querybus.core.subjects import EventName, StageName
 from querybus.ops.log import redact_text
 from querybus.text.language import detect_language

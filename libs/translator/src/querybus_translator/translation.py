@@ -13,8 +13,9 @@ from datetime import date
 from functools import partial
 from typing import Final
 
+from querybus.core.asking_back import Trigger
 from querybus.core.catalog import Catalog, Language
-from querybus.core.messages import Link, Trigger
+from querybus.core.messages import Link
 from querybus.text.language import detect_language
 from querybus_translator.answers.clarify import choice_of
 from querybus_translator.answers.confidence import calibrated

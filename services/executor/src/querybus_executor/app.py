@@ -14,10 +14,9 @@ from querybus.bus.stage_policy import Runtime, StagePolicy
 from querybus.bus.stores.buckets import ConnectionStore, RunStore, WriteStore
 from querybus.bus.stores.catalogs import CatalogStore
 from querybus.bus.stores.pages import PageStore
-from querybus.core.delivery import Delivery
-from querybus.core.envelope import Envelope
+from querybus.core.envelope import Delivery, Envelope
 from querybus.core.failure import Failure
-from querybus.core.rpc import ExplainReply, ExplainRequest, ProbeReply, ProbeRequest
+from querybus.core.requests.rpc import ExplainReply, ExplainRequest, ProbeReply, ProbeRequest
 from querybus.core.subjects import StageName
 from querybus.ops.clock import system_clock
 from querybus.ops.log import configure_logging

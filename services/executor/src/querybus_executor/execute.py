@@ -11,15 +11,9 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from querybus.core.delivery import Delivery
-from querybus.core.envelope import Envelope, checks_size, concluded
+from querybus.core.envelope import Delivery, Envelope, checks_size, concluded
 from querybus.core.failure import Failure, FailureCode
-from querybus.core.messages import (
-    Approved,
-    Concluded,
-    Outcome,
-    Result,
-)
+from querybus.core.messages import Approved, Concluded, Outcome, Result
 from querybus.core.policy import ConnectionPolicy, Reader
 from querybus.core.subjects import StageName, run_token
 from querybus_executor.guard_cache import Verdict, Verdicts

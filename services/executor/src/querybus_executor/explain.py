@@ -11,7 +11,7 @@ from querybus.core.catalog import Catalog
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Result
 from querybus.core.policy import Reader
-from querybus.core.rpc import PROBE_ROWS_MAX, ExplainReply, ExplainRequest, ProbeReply, ProbeRequest
+from querybus.core.requests.rpc import PROBE_ROWS_MAX, ExplainReply, ExplainRequest, ProbeReply, ProbeRequest
 from querybus.core.subjects import token
 from querybus_executor.guard_cache import Verdicts
 from querybus_executor.ports import Database, Databases, Purpose

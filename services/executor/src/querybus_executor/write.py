@@ -12,10 +12,15 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from querybus.core.catalog import ColumnKind
-from querybus.core.delivery import Delivery
-from querybus.core.envelope import Envelope, concluded
+from querybus.core.envelope import Delivery, Envelope, concluded
 from querybus.core.failure import Facts, Failure, FailureCode
-from querybus.core.messages import Approved, Concluded, Outcome, Result, ResultColumn
+from querybus.core.messages import (
+    Approved,
+    Concluded,
+    Outcome,
+    Result,
+    ResultColumn,
+)
 from querybus.core.policy import Reader
 from querybus.core.subjects import StageName
 from querybus.sql.write import guard_write

@@ -29,9 +29,15 @@ from querybus.core.catalog import Catalog, Dialect
 from querybus.core.envelope import Attempt, Envelope
 from querybus.core.failure import FailureCode
 from querybus.core.ids import time_ordered_id
-from querybus.core.messages import Approved, Concluded, Failed, Origin, Outcome
+from querybus.core.messages import (
+    Approved,
+    Concluded,
+    Failed,
+    Origin,
+    Outcome,
+)
 from querybus.core.options import Options
-from querybus.core.rpc import ExplainRequest, ProbeRequest
+from querybus.core.requests.rpc import ExplainRequest, ProbeRequest
 from querybus.core.subjects import EventName, StageName, cancel_subject, refresh_subject, token
 from querybus.core.topology import Sizes
 from querybus.ops.clock import system_clock

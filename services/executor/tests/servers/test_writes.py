@@ -15,8 +15,7 @@ import duckdb
 import pytest
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
-from querybus.core.delivery import Delivery
-from querybus.core.envelope import Attempt, Envelope
+from querybus.core.envelope import Attempt, Delivery, Envelope
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Approved, Origin, Outcome
 from querybus.core.policy import Access, ConnectionPolicy

@@ -7,9 +7,10 @@ from typing import Any
 import httpx
 import pytest
 
+from querybus.core.asking_back import Clarification, Option, OptionAction, Trigger
 from querybus.core.envelope import concluded
 from querybus.core.failure import FailureCode
-from querybus.core.messages import Clarification, Concluded, Option, OptionAction, Outcome, Trigger
+from querybus.core.messages import Concluded, Outcome
 from querybus.core.subjects import StageName
 
 from .stack_of_tests import ApiStack

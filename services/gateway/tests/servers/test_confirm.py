@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from querybus.core.asking_back import Confirmation
 from querybus.core.credential import Credential
 from querybus.core.envelope import Envelope, PathStep, concluded
 from querybus.core.ids import derived_id
-from querybus.core.messages import Asked, Concluded, Confirmation, Outcome
+from querybus.core.messages import Asked, Concluded, Outcome
 from querybus.core.subjects import EventAddress, EventName, StageName
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.use_cases.followups.confirm import CONFIRM_MS_MAX, ConfirmRequest, confirmed

@@ -22,27 +22,23 @@ import pytest_asyncio
 from querybus.bus.connection import Held
 from querybus.bus.stores.catalogs import CatalogStore
 from querybus.bus.stores.pages import encode_page
+from querybus.core.asking_back import Clarification, Confirmation, Option, OptionAction, Trigger
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, ForeignKey, Table
 from querybus.core.envelope import concluded, drafted, failed, returned
 from querybus.core.failure import Facts, Failure, FailureCode
 from querybus.core.messages import (
     Advice,
     Analysis,
-    Clarification,
     Concluded,
-    Confirmation,
     Draft,
     Drafted,
     Link,
     Operation,
-    Option,
-    OptionAction,
     Origin,
     Outcome,
     Result,
     ResultColumn,
     Returned,
-    Trigger,
 )
 from querybus.core.subjects import EventName, StageName
 from querybus_gateway.v1 import query_service_pb2 as v1

@@ -18,7 +18,13 @@ from querybus.bus.stores.pages import encode_page
 from querybus.core.catalog import ColumnKind
 from querybus.core.credential import Credential
 from querybus.core.envelope import Envelope
-from querybus.core.messages import Answer, Finished, Outcome, Result, ResultColumn
+from querybus.core.messages import (
+    Answer,
+    Finished,
+    Outcome,
+    Result,
+    ResultColumn,
+)
 from querybus.core.options import Options
 from querybus.core.subjects import EventName
 from querybus_gateway.problems import Problem, ProblemCode

@@ -14,20 +14,11 @@ import pytest_asyncio
 from querybus.bus.client import BusClient, NotAccepted
 from querybus.bus.connection import BusRefused, Held
 from querybus.bus.stores.catalogs import CatalogStore
+from querybus.core.asking_back import Clarification, Confirmation, Option, OptionAction, Trigger
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
 from querybus.core.envelope import concluded
 from querybus.core.failure import FailureCode
-from querybus.core.messages import (
-    Clarification,
-    Concluded,
-    Confirmation,
-    Option,
-    OptionAction,
-    Outcome,
-    Result,
-    ResultColumn,
-    Trigger,
-)
+from querybus.core.messages import Concluded, Outcome, Result, ResultColumn
 from querybus.core.subjects import EventName, StageName
 from querybus.text.plain_answer import plain_finished
 from querybus_gateway.v1 import query_service_pb2 as v1

@@ -15,8 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, cast
 
 from querybus.core.catalog import Catalog, Language
-from querybus.core.delivery import Delivery
-from querybus.core.envelope import Attempt, Classification, Envelope, failed
+from querybus.core.envelope import Attempt, Classification, Delivery, Envelope, failed
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import (
     Advice,

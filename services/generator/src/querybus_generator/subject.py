@@ -7,22 +7,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
+from querybus.core.asking_back import Clarification, Option, OptionAction, Trigger
 from querybus.core.catalog import Catalog, Language
 from querybus.core.envelope import Classification, Envelope, concluded, drafted
 from querybus.core.failure import FailureCode
 from querybus.core.messages import (
     Analysis,
     Asked,
-    Clarification,
     Concluded,
     Draft,
     Drafted,
     Operation,
-    Option,
-    OptionAction,
     Outcome,
     Returned,
-    Trigger,
 )
 from querybus.core.policy import Connection
 from querybus.core.stored.models import USUAL_PROMPTING, Prompting

@@ -15,22 +15,19 @@ from typing import Final, TypeVar
 
 from sqlglot import exp
 
+from querybus.core.asking_back import Clarification, Option, Trigger
 from querybus.core.catalog import Catalog
-from querybus.core.delivery import Delivery
-from querybus.core.envelope import Envelope
+from querybus.core.envelope import Delivery, Envelope
 from querybus.core.failure import FailureCode
 from querybus.core.messages import (
     Answer,
     AnswerColumn,
-    Clarification,
     Concluded,
     Finished,
-    Option,
     Origin,
     Outcome,
     Reading,
     Result,
-    Trigger,
 )
 from querybus.sql.check import NOT_ASKED_NOTE
 from querybus.sql.conditions.scope import outermost, scope_of

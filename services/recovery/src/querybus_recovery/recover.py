@@ -13,15 +13,22 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
+from querybus.core.asking_back import Clarification, Trigger
 from querybus.core.catalog import Catalog, Language
-from querybus.core.delivery import Delivery
-from querybus.core.envelope import Attempt, Envelope, concluded, draft_of, drafted, returned
+from querybus.core.envelope import (
+    Attempt,
+    Delivery,
+    Envelope,
+    concluded,
+    draft_of,
+    drafted,
+    returned,
+)
 from querybus.core.failure import TRAITS, Ending, Facts, Failure, FailureCode
 from querybus.core.messages import (
     Advice,
     Agreement,
     Analysis,
-    Clarification,
     Concluded,
     Draft,
     Drafted,
@@ -29,7 +36,6 @@ from querybus.core.messages import (
     Origin,
     Outcome,
     Returned,
-    Trigger,
 )
 from querybus.core.options import ExecutionMode, OnExecutionFailure, RepairPolicy
 from querybus.core.policy import Connection, Reader

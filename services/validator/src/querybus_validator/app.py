@@ -14,8 +14,7 @@ from querybus.bus.stage import stage
 from querybus.bus.stage_policy import Runtime, StagePolicy, Think
 from querybus.bus.stores.buckets import ConnectionStore
 from querybus.bus.stores.catalogs import CatalogStore
-from querybus.core.delivery import Delivery
-from querybus.core.envelope import Envelope
+from querybus.core.envelope import Delivery, Envelope
 from querybus.core.failure import Failure
 from querybus.core.subjects import StageName
 from querybus.ops.clock import system_clock

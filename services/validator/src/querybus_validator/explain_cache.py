@@ -10,7 +10,7 @@ from collections import OrderedDict
 from typing import Final
 
 from querybus.core.failure import TRAITS
-from querybus.core.rpc import ExplainReply, ExplainRequest, ProbeReply, ProbeRequest
+from querybus.core.requests.rpc import ExplainReply, ExplainRequest, ProbeReply, ProbeRequest
 from querybus.ops.clock import Clock
 from querybus.ops.metrics import Metrics
 from querybus_validator.ports import Database

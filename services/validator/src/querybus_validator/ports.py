@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from querybus.core.catalog import Catalog
 from querybus.core.envelope import Envelope
 from querybus.core.policy import Connection
-from querybus.core.rpc import ExplainReply, ExplainRequest, ProbeReply, ProbeRequest
+from querybus.core.requests.rpc import ExplainReply, ExplainRequest, ProbeReply, ProbeRequest
 from querybus.core.subjects import EventAddress
 
 

@@ -11,25 +11,30 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final, Literal, cast
 
+from querybus.core.asking_back import Clarification, Confirmation, Trigger
 from querybus.core.catalog import Catalog, Dialect
-from querybus.core.delivery import Delivery
-from querybus.core.envelope import Attempt, Envelope, Undecodable, approved, checks_size, concluded
+from querybus.core.envelope import (
+    Attempt,
+    Delivery,
+    Envelope,
+    Undecodable,
+    approved,
+    checks_size,
+    concluded,
+)
 from querybus.core.failure import Facts, Failure, FailureCode
 from querybus.core.messages import (
     Alternative,
     Approved,
-    Clarification,
     Concluded,
-    Confirmation,
     Confirmed,
     Drafted,
     Operation,
     Outcome,
-    Trigger,
 )
 from querybus.core.options import ExecutionMode, OnExecutionFailure, Options
 from querybus.core.policy import Access, Connection, ConnectionPolicy, Reader
-from querybus.core.rpc import ExplainReply, ExplainRequest, ProbeRequest
+from querybus.core.requests.rpc import ExplainReply, ExplainRequest, ProbeRequest
 from querybus.core.subjects import EventName, StageName
 from querybus.sql.check import NOT_ASKED_NOTE, Checked, check_in_doubt
 from querybus.sql.write import CheckedWrite, check_write, count_of, is_change, sha256_of

@@ -32,8 +32,8 @@ from querybus.bus.log.publish import (
 from querybus.bus.ports import Bus, Incoming
 from querybus.bus.pull import STOPPED_DELAY_SECONDS, retry_delay_seconds
 from querybus.bus.stage_policy import Runtime, StagePolicy, Think
-from querybus.core.delivery import Delivery
 from querybus.core.envelope import (
+    Delivery,
     Envelope,
     PathStep,
     Undecodable,

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from querybus.bus.log.sign import Signer, Verifier
-from querybus.core.delivery import Delivery
-from querybus.core.envelope import Envelope
+from querybus.core.envelope import Delivery, Envelope
 from querybus.core.failure import Failure
 from querybus.core.subjects import StageName
 from querybus.ops.clock import Clock, Jitter, system_clock, system_jitter

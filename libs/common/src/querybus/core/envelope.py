@@ -7,6 +7,7 @@ since the epoch (UTC). Unknown fields survive a hop, so an additive change stays
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Any, Final, Generic, Literal, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -29,10 +30,10 @@ from querybus.core.messages import (
     Origin,
     Outcome,
     Returned,
-    Value,
 )
 from querybus.core.options import Options
 from querybus.core.subjects import EventName, StageName
+from querybus.core.value import Value
 
 ENVELOPE_VERSION: Final = "1.0"
 MAJOR: Final = 1
@@ -52,6 +53,15 @@ class Classification(Value):
     confidence: float = Field(ge=0, le=1)
     reason: str = ""
     method: Literal["forced", "rule", "model"]
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """What a verb may know of the message in hand: its stream sequence, how often it was delivered (1 = first), epoch milliseconds."""
+
+    sequence: int
+    deliveries: int
+    now_ms: int
 
 
 class Retries(Value):

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 from typing import Final
 
+from querybus.core.asking_back import Clarification, Option, OptionAction
 from querybus.core.catalog import Language
 from querybus.core.envelope import Envelope
 from querybus.core.failure import FailureCode
 from querybus.core.messages import (
     Answer,
     AnswerColumn,
-    Clarification,
     Concluded,
     Finished,
-    Option,
-    OptionAction,
     Outcome,
     Result,
 )

@@ -14,7 +14,13 @@ from typing import Final
 from querybus.core.catalog import Catalog
 from querybus.core.envelope import Attempt, Envelope
 from querybus.core.failure import Failure
-from querybus.core.messages import Agreement, Approved, Origin, Result, Scalar
+from querybus.core.messages import (
+    Agreement,
+    Approved,
+    Origin,
+    Result,
+    Scalar,
+)
 from querybus.sql.conditions.absent_value import asks_for_held_values
 from querybus.sql.edit import read
 from querybus_executor.ports import Database, Edge, Purpose, Rows

@@ -8,18 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from querybus.core.asking_back import Clarification, Option, OptionAction, Trigger
 from querybus.core.catalog import Catalog
 from querybus.core.envelope import Envelope
 from querybus.core.messages import (
     Approved,
-    Clarification,
     Concluded,
-    Option,
-    OptionAction,
     Origin,
     Outcome,
     Result,
-    Trigger,
 )
 from querybus.core.policy import ConnectionPolicy
 from querybus.sql.conditions.missing_value import instead, missing_value

@@ -11,9 +11,10 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from querybus.core.asking_back import OptionAction, Trigger
 from querybus.core.catalog import ColumnKind, Language
 from querybus.core.failure import FailureCode
-from querybus.core.messages import Operation, OptionAction, Origin, Outcome, Trigger
+from querybus.core.messages import Operation, Origin, Outcome
 from querybus.core.subjects import EventName, StageName
 
 ANALYSTS: Final = "for analysts"

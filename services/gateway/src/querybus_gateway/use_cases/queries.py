@@ -17,7 +17,13 @@ from querybus.bus.log.publish import BusTrouble, FenceLost, Stored, TooLarge, ad
 from querybus.core.credential import Credential
 from querybus.core.envelope import Envelope, Undecodable, decode
 from querybus.core.ids import is_id
-from querybus.core.messages import Asked, Clarifies, Finished, ForkedFrom, Outcome
+from querybus.core.messages import (
+    Asked,
+    Clarifies,
+    Finished,
+    ForkedFrom,
+    Outcome,
+)
 from querybus.core.options import OptionCaps, RepairPolicy
 from querybus.core.requests.refinement import Refinement
 from querybus.core.stored.preferences import Preferences

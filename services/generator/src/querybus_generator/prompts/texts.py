@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, get_args
 
+from querybus.core.asking_back import OptionAction
 from querybus.core.catalog import Catalog, Dialect, Language
-from querybus.core.messages import OptionAction
 from querybus_generator.prompts.general_examples import EXAMPLE_QUESTIONS
 from querybus_generator.prompts.question import PromptTexts, Spoken, render_question
 from querybus_generator.prompts.template import fill

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from querybus.core.asking_back import Trigger
 from querybus.core.envelope import Envelope
-from querybus.core.messages import Asked, Concluded, Trigger
+from querybus.core.messages import Asked, Concluded
 from querybus_generator.conversation.turns import Turn
 from querybus_generator.ports import History
 from querybus_generator.prompts.template import fill

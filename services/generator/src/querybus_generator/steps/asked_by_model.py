@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from querybus.core.asking_back import Clarification, Option, OptionAction, Trigger
 from querybus.core.envelope import Envelope, concluded
 from querybus.core.failure import Failure, FailureCode
-from querybus.core.messages import Clarification, Concluded, Option, OptionAction, Outcome, Trigger
+from querybus.core.messages import Concluded, Outcome
 from querybus.core.subjects import StageName
 from querybus_generator.steps.talk import REPLY_LENGTH_MAX
 from querybus_generator.subject import Subject

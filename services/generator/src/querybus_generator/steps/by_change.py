@@ -6,9 +6,17 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final
 
+from querybus.core.asking_back import Trigger
 from querybus.core.envelope import Envelope
 from querybus.core.failure import Failure, FailureCode
-from querybus.core.messages import Analysis, Asked, Concluded, Draft, Drafted, Origin, Trigger
+from querybus.core.messages import (
+    Analysis,
+    Asked,
+    Concluded,
+    Draft,
+    Drafted,
+    Origin,
+)
 from querybus.core.requests.refinement import Change
 from querybus.text.picture_words import without_picture
 from querybus_generator.conversation.turns import earlier_questions

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from querybus.core.envelope import Envelope
 from querybus.core.failure import Failure
-from querybus.core.messages import Analysis, Asked, Concluded, Draft, Drafted, Origin
+from querybus.core.messages import (
+    Analysis,
+    Asked,
+    Concluded,
+    Draft,
+    Drafted,
+    Origin,
+)
 from querybus.text.picture_words import picture_wish, without_picture
 from querybus.text.words import HAN
 from querybus_generator.ports import History

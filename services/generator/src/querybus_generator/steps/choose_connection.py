@@ -8,8 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
+from querybus.core.asking_back import Option, OptionAction, Trigger
 from querybus.core.envelope import Envelope
-from querybus.core.messages import Asked, Option, OptionAction, Trigger
+from querybus.core.messages import Asked
 from querybus.core.policy import Connection
 from querybus.text.disclosure import leaks
 from querybus.text.knowledge import Knowledge

@@ -11,8 +11,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, Protocol
 
-from querybus.core.delivery import Delivery
-from querybus.core.envelope import Envelope
+from querybus.core.envelope import Delivery, Envelope
 from querybus.core.messages import Concluded, Finished
 from querybus.ops.clock import Clock
 from querybus_presenter.charts.external_call import call_of

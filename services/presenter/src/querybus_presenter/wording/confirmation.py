@@ -5,7 +5,7 @@ Names of the database are said to analysts only; an estimate is called one, and 
 
 from __future__ import annotations
 
-from querybus.core.messages import Confirmation
+from querybus.core.asking_back import Confirmation
 from querybus_presenter.wording.texts import Texts
 
 

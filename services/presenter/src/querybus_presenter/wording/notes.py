@@ -6,7 +6,13 @@ from collections.abc import Callable
 from typing import Final
 
 from querybus.core.envelope import Envelope
-from querybus.core.messages import Agreement, Concluded, Origin, Outcome, Result
+from querybus.core.messages import (
+    Agreement,
+    Concluded,
+    Origin,
+    Outcome,
+    Result,
+)
 from querybus.sql.check import NOT_ASKED_NOTE
 from querybus_presenter.doubts import Doubt
 from querybus_presenter.wording.texts import Texts

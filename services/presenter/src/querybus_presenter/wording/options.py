@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
+from querybus.core.asking_back import Option, OptionAction, Trigger
 from querybus.core.catalog import Catalog, Column, ColumnKind
 from querybus.core.failure import FailureCode
-from querybus.core.messages import Option, OptionAction, Outcome, Trigger
+from querybus.core.messages import Outcome
 from querybus.text.disclosure import leaks
 from querybus.text.labels import column_label, table_label
 from querybus_presenter.wording.texts import OptionText, Texts

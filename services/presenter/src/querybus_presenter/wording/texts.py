@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Final
 
+from querybus.core.asking_back import OptionAction
 from querybus.core.catalog import Language
 from querybus.core.envelope import Audience
-from querybus.core.messages import OptionAction
 
 LANGUAGES: Final[tuple[Language, ...]] = ("en", "zh")
 AUDIENCES: Final[tuple[Audience, ...]] = ("business", "analyst")

@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from querybus.bus.connection import Connected
 from querybus.bus.requests.queue_group import Requests
 from querybus.core.failure import Failure, FailureCode
-from querybus.core.rpc import ExplainReply, ExplainRequest, ProbeReply, ProbeRequest
+from querybus.core.requests.rpc import ExplainReply, ExplainRequest, ProbeReply, ProbeRequest
 from querybus.core.subjects import rpc_filter, rpc_subject, token
 from querybus.ops.clock import Clock, system_clock
 from querybus.ops.log import get_log

@@ -16,8 +16,9 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from querybus.core.catalog import Language
 from querybus.core.credential import Credential
 from querybus.core.ids import derived_id
-from querybus.core.messages import Outcome, Value
+from querybus.core.messages import Outcome
 from querybus.core.options import Options
+from querybus.core.value import Value
 
 ITEMS_MAX: Final = 200
 CONCURRENCY_MAX: Final = 16

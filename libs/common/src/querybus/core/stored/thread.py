@@ -11,7 +11,8 @@ from typing import Any, Final
 from pydantic import Field
 
 from querybus.core.envelope import Audience, Envelope
-from querybus.core.messages import Asked, ForkedFrom, Value
+from querybus.core.messages import Asked, ForkedFrom
+from querybus.core.value import Value
 
 TITLE_LENGTH_MAX: Final = 200
 

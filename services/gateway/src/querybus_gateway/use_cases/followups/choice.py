@@ -6,8 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from querybus.core.asking_back import OptionAction
 from querybus.core.envelope import Envelope
-from querybus.core.messages import Asked, Clarifies, OptionAction
+from querybus.core.messages import Asked, Clarifies
 from querybus.core.subjects import EventName
 from querybus_gateway.ports import Entry
 

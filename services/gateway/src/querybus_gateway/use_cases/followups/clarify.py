@@ -6,8 +6,9 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from querybus.core.asking_back import OptionAction
 from querybus.core.credential import Credential
-from querybus.core.messages import Clarifies, OptionAction, Outcome
+from querybus.core.messages import Clarifies, Outcome
 from querybus_gateway.admit import AskRequest, RequestOptions
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.use_cases.queries import Queries

@@ -13,10 +13,11 @@ from typing import Any, Final, cast
 from pydantic import BaseModel, ConfigDict, Field
 
 from querybus.bus.log.publish import BusTrouble, Stored, address_of
+from querybus.core.asking_back import Confirmation
 from querybus.core.credential import Credential
 from querybus.core.envelope import Envelope, PathStep, Retries, Undecodable
 from querybus.core.ids import derived_id, is_id
-from querybus.core.messages import Concluded, Confirmation, Confirmed, Outcome
+from querybus.core.messages import Concluded, Confirmed, Outcome
 from querybus.core.subjects import EventName, StageName
 from querybus.ops.clock import Clock
 from querybus_gateway.lifecycle.in_flight import OPEN_QUERIES_MAX, OpenQueries

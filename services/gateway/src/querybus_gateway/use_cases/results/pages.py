@@ -15,7 +15,13 @@ from querybus.bus.log.publish import BusTrouble
 from querybus.bus.stores.pages import PageUnreadable, decode_page, encode_page, page_sha256
 from querybus.core.credential import Credential
 from querybus.core.envelope import Audience, Envelope
-from querybus.core.messages import Answer, Finished, Outcome, ResultColumn, Scalar
+from querybus.core.messages import (
+    Answer,
+    Finished,
+    Outcome,
+    ResultColumn,
+    Scalar,
+)
 from querybus.ops.clock import Clock
 from querybus_gateway.access.page_token import PageToken, columns_hash, read_token, sign_token
 from querybus_gateway.ports import Pages

@@ -9,7 +9,8 @@ from pydantic import Field
 
 from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure
-from querybus.core.messages import Result, Value
+from querybus.core.messages import Result
+from querybus.core.value import Value
 
 PROBE_ROWS_MAX = 10
 

@@ -1,0 +1,11 @@
+"""The base of everything that a message is made of."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Value(BaseModel):
+    """A frozen part of a message; unknown fields survive."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
