@@ -3,7 +3,7 @@
 It listens on the loopback address only, in a thread of its own (`with ScriptedModel(...) as model:`) or as a process
 (`python -m tests.support.scripted_model --answer TEXT --delay-seconds 0.2`). It keeps every request it saw. It judges
 nothing: tokens are counted as words, keys are not checked unless `api_key` is given. With `embed` it serves `/embeddings`
-as well; `by_letters` embeds a text by its runs of three letters, so that nearness is likeness of spelling.
+as well, with `models` a list of them at `/models`; `by_letters` embeds a text by its runs of three letters, so that nearness is likeness of spelling.
 """
 
 from __future__ import annotations
@@ -47,10 +47,11 @@ def say(
     return Step(text=text, delay_seconds=delay_seconds, piece_seconds=piece_seconds, finish_reason=finish_reason)
 
 
-def fail(status: int, *, retry_after_seconds: float | None = None) -> Step:
+def fail(status: int, *, retry_after_seconds: float | None = None, code: str = "", message: str = "") -> Step:
     """Answer with an HTTP error."""
     headers = {} if retry_after_seconds is None else {"Retry-After": f"{retry_after_seconds:g}"}
-    body = json.dumps({"error": {"message": f"scripted {status}", "type": "scripted", "code": str(status)}}).encode()
+    error = {"message": message or f"scripted {status}", "type": "scripted", "code": code or str(status)}
+    body = json.dumps({"error": error}).encode()
     return Step(status=status, headers=headers, body=body)
 
 
@@ -138,12 +139,14 @@ class ScriptedModel:
         api_key: str | None = None,
         port: int = 0,
         embed: Embed | Step | None = None,
+        models: Sequence[str] = (),
     ) -> None:
         if isinstance(script, Step):
             script = [script]
         self._script: Script = script if callable(script) else in_order(script)
         self._api_key = api_key
         self._embed = embed
+        self._models = models
         self._port = port
         self._loop = asyncio.new_event_loop()
         self._thread: threading.Thread | None = None
@@ -219,10 +222,14 @@ class ScriptedModel:
     def _step(self, seen: Seen) -> Step:
         if self._embed is not None and seen.path.endswith("/embeddings"):
             return self._embed if isinstance(self._embed, Step) else _embedded(seen, self._embed)
-        if not seen.path.endswith("/chat/completions"):
+        is_list = bool(self._models) and seen.path.endswith("/v1/models")
+        if not is_list and not seen.path.endswith("/v1/chat/completions"):
             return fail(404)
         if self._api_key is not None and seen.headers.get("authorization") != f"Bearer {self._api_key}":
             return fail(401)
+        if is_list:
+            data = [{"id": name, "object": "model", "created": place} for place, name in enumerate(self._models)]
+            return Step(body=json.dumps({"object": "list", "data": data}).encode())
         return self._script(seen)
 
     async def _answer(self, step: Step, seen: Seen, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:

@@ -198,8 +198,13 @@ def test_what_definitions_answered_is_read_by_them_and_not_from_what_they_compil
 
 
 def test_a_refused_key_is_said_as_a_wrong_set_up_and_what_a_model_wrote_is_no_fault_of_the_person() -> None:
-    refused = ended(Outcome.FAILED, FailureCode.MODEL_UNAVAILABLE, detail="HTTP 401 (invalid_api_key)")
-    assert finish(refused).answer.message.endswith("Please tell your administrator.")
+    for detail in (
+        "HTTP 401 (invalid_api_key)",
+        "HTTP 404: no path",
+        "HTTP 429 (insufficient_quota): the quota is used up",
+    ):
+        wrong = ended(Outcome.FAILED, FailureCode.MODEL_UNAVAILABLE, detail=detail)
+        assert finish(wrong).answer.message.endswith("Please tell your administrator.")
     busy = ended(Outcome.FAILED, FailureCode.MODEL_UNAVAILABLE, detail="HTTP 503")
     assert finish(busy).answer.message.endswith("Please try again later.")
     harmful = ended(Outcome.REFUSED, FailureCode.SAFETY, refused_kind="DELETE")

@@ -7,20 +7,22 @@ import gc
 import logging
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 from pydantic import SecretStr
 
 from querybus.core.failure import Failure, FailureCode
-from querybus.llm import Limits, ModelClient, ModelServiceSettings, open_model
+from querybus.llm import Limits, ModelClient, ModelServiceSettings, NamedModels, open_model
 from querybus.llm.dialogue import ChatMessage, ModelReply
 from querybus.llm.errors import Fault, FaultKind
 from querybus.llm.model import OnText
 from querybus.llm.openai_chat import OpenAIChatAddress
 from querybus.ops.metrics import Metrics
+from querybus.ops.settings import load
 from tests.support.scripted_model import (
     ScriptedModel,
+    Seen,
     Step,
     call_tool,
     cut_json,
@@ -311,6 +313,92 @@ async def test_every_fault_is_typed_bounded_and_without_a_storm(step: Step, nati
     assert result.code is FailureCode.MODEL_UNAVAILABLE
     assert result.facts.native_code == native_code
     assert KEY not in result.model_dump_json()
+
+
+def refusing(*fields: str) -> Callable[[Seen], Step]:
+    """A model that refuses fields, one at a time, as providers do."""
+
+    def play(seen: Seen) -> Step:
+        wrong = next((field for field in fields if field in seen.json), None)
+        return (
+            say("SELECT 1") if wrong is None else fail(400, message=f"Unsupported value: '{wrong}' is not supported.")
+        )
+
+    return play
+
+
+@pytest.mark.parametrize(
+    "fields", [("temperature",), ("max_completion_tokens",), ("max_completion_tokens", "temperature")]
+)
+async def test_a_field_that_a_model_refuses_is_left_out_now_and_later(fields: tuple[str, ...]):
+    with ScriptedModel(refusing(*fields)) as server:
+        client = open_model(settings_for(server), Metrics("test"))
+        assert client is not None
+        for expected in (1 + len(fields), 2 + len(fields)):
+            result = await client.reply(HELLO, timeout_seconds=5)
+            assert isinstance(result, ModelReply)
+            assert len(server.requests) == expected
+        await client.drain()
+        kept = {"temperature", "max_completion_tokens"} - set(fields)
+        assert kept <= set(server.requests[-1].json)
+        assert not set(fields) & set(server.requests[-1].json)
+
+
+async def test_a_streamed_reply_leaves_refused_fields_out_as_well():
+    with ScriptedModel(refusing("temperature")) as server:
+        address = OpenAIChatAddress(settings_for(server))
+        parts: list[str] = []
+        result = await address.complete(HELLO, model="scripted", on_text=parts.append)
+        await address.close()
+    assert isinstance(result, ModelReply)
+    assert "".join(parts) == "SELECT 1"
+    assert address.fields_left_out("scripted") == {"temperature"}
+
+
+async def test_a_request_that_is_refused_for_another_reason_is_sent_once():
+    with ScriptedModel(fail(400, message="the messages are too long")) as server:
+        result = await ask(server)
+        assert len(server.requests) == 1
+    assert isinstance(result, Failure)
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        (fail(401, code="invalid_api_key"), ("HTTP 401", "refuses the key in QUERYBUS_LLM_API_KEY")),
+        (fail(404), ("HTTP 404", "QUERYBUS_LLM_BASE_URL usually ends in /v1")),
+        (fail(404, code="model_not_found"), ("HTTP 404", "no model of the name in QUERYBUS_LLM_MODEL")),
+        (fail(404, message='model "llama9:1b" not found, try pulling it first'), ("QUERYBUS_LLM_MODEL",)),
+        (fail(429, code="insufficient_quota"), ("HTTP 429 (insufficient_quota)", "quota", "used up")),
+        (garbage(), ("QUERYBUS_LLM_BASE_URL",)),
+    ],
+    ids=("key", "path", "model", "model-of-ollama", "quota", "no-json"),
+)
+async def test_a_fault_of_the_set_up_names_its_setting_and_is_not_tried_again(step: Step, said: tuple[str, ...]):
+    with ScriptedModel(step) as server:
+        result = await ask(server)
+        assert len(server.requests) == 1
+    assert isinstance(result, Failure)
+    assert all(part in result.detail for part in said), result.detail
+
+
+def test_a_key_of_openai_and_a_models_name_are_enough(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    assert load(ModelServiceSettings).llm_base_url == ""
+    monkeypatch.setenv("QUERYBUS_LLM_MODEL", "gpt-8")
+    settings = load(ModelServiceSettings)
+    assert (settings.llm_base_url, settings.llm_api_key) == ("https://api.openai.com/v1", SecretStr(KEY))
+    monkeypatch.setenv("QUERYBUS_LLM_BASE_URL", "http://127.0.0.1:1/v1")
+    assert load(ModelServiceSettings).llm_api_key is None
+
+
+async def test_a_models_name_may_hold_colons_and_slashes():
+    for name in ("llama3.1:8b", "openai/gpt-oss-20b"):
+        with ScriptedModel(say("SELECT 1")) as server:
+            models = NamedModels(settings_for(server, llm_model=name), Metrics("test"))
+            assert isinstance(await models.reply(HELLO, timeout_seconds=5, model=name), ModelReply)
+            await models.drain()
+            assert server.requests[0].json["model"] == name
 
 
 async def test_a_429_with_retry_after_is_honoured():

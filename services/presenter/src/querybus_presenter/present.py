@@ -57,7 +57,12 @@ from querybus_presenter.wording.statement import read
 from querybus_presenter.wording.texts import Texts, Words
 
 _EXPLAINED: Final = (Outcome.ANSWERED, Outcome.PREPARED)
-_REFUSED_KEY: Final = re.compile(r"HTTP 40[13]\b")
+_MODEL_SET_UP_WRONGLY: Final = {
+    "model_refused": re.compile(r"HTTP 40[13]\b"),
+    "model_missing": re.compile(r"HTTP 404\b"),
+    "model_quota": re.compile(r"HTTP 429 .*quota"),
+}
+"""What passes only when somebody changes a setting, by the note that says so."""
 _NOTHING: Final = Result(columns=(), rows=(), row_count=0)
 _VALUE_ERRORS: Final = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 _MadeT = TypeVar("_MadeT")
@@ -301,8 +306,10 @@ class _Context:
             if body.reply and self.may_say(body.reply):
                 return texts.code[code].format(explanation=body.reply.strip())
             return texts.code.get("llm_explanation_plain") or texts.code[code].format(explanation="").strip()
-        if code is FailureCode.MODEL_UNAVAILABLE and _REFUSED_KEY.match(body.detail):
-            return texts.notes["model_refused"]
+        if code is FailureCode.MODEL_UNAVAILABLE:
+            notes = (note for note, detail in _MODEL_SET_UP_WRONGLY.items() if detail.match(body.detail))
+            if (note := next(notes, None)) is not None:
+                return texts.notes[note]
         written_by = self.envelope.attempts[-1].origin if self.envelope.attempts else None
         if code is FailureCode.SAFETY and self.is_business and written_by is Origin.MODEL:
             # The model wrote something else than was asked; that is nothing to hold against the person.

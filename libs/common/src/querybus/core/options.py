@@ -80,7 +80,7 @@ class Options(BaseModel):
     deadline_seconds: float = Field(
         default=60.0, gt=0, le=600, description="seconds until the query ends, at the latest"
     )
-    model: str | None = Field(default=None, max_length=100, description="a model's name, or `builtin` for none")
+    model: str | None = Field(default=None, max_length=200, description="a model's name, or `builtin` for none")
     language: Literal["auto", "en", "zh"] = Field(default="auto", description="language of the answer")
     today: dt.date | None = Field(default=None, description="the day that counts as today")
     stream_tokens: bool = Field(default=False, description="a model's words as progress while it writes; for analysts")

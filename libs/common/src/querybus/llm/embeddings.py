@@ -68,7 +68,7 @@ class OpenAIEmbeddingAddress:
             vectors = [[float(number) for number in by_place[place]] for place in range(len(texts))]
             return vectors, int((said.get("usage") or {}).get("prompt_tokens") or 0)
         except Exception as error:  # noqa: BLE001 - what says nothing of the exchange is raised again
-            return fault_of(error, "list of embeddings")
+            return fault_of(error, "list of embeddings", settings="QUERYBUS_EMBEDDINGS")
 
 
 class EmbeddingClient:

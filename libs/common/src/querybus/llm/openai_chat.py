@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from querybus.llm.dialogue import ChatMessage, ModelReply
 from querybus.llm.errors import Fault
-from querybus.llm.openai_client import OpenAIClient, fault_of
+from querybus.llm.openai_client import OpenAIClient, fault_of, response_text
 from querybus.llm.settings import CONNECT_SECONDS_MAX, SILENCE_SECONDS_MAX, ModelServiceSettings
 
 if TYPE_CHECKING:
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
     from langchain_openai import ChatOpenAI
 
 REPLY_LENGTH_MAX: Final = 200_000
+_OPTIONAL_FIELDS: Final = {
+    "temperature": re.compile(r"\btemperature\b"),
+    "max_completion_tokens": re.compile(r"\bmax_(?:completion_)?tokens\b"),
+}
+"""Fields that some models refuse, and how an address names them. A call works without each of them."""
+_REFUSED_STATUS: Final = frozenset({400, 422})
 
 
 class OpenAIChatAddress:
@@ -37,6 +44,7 @@ class OpenAIChatAddress:
             pool_timeout_seconds=settings.llm_total_timeout_seconds,
         )
         self._chats: dict[str, ChatOpenAI] = {}
+        self._refused: dict[str, frozenset[str]] = {}
 
     async def open(self) -> None:
         """Import the client and make the connection pool; a second call does nothing."""
@@ -52,25 +60,49 @@ class OpenAIChatAddress:
     ) -> ModelReply | Fault:
         """Return the reply to one request, or the fault; raises nothing but CancelledError.
 
-        With `on_text` the reply is streamed and its parts are passed on as they come.
+        With `on_text` the reply is streamed and its parts are passed on as they come. An optional field that the model
+        refuses is left out, now and in every later call of this model.
         """
-        try:
-            if on_text is None:
-                return await self._whole(messages, model)
-            return await self._streamed(messages, model, on_text)
-        except Exception as error:  # noqa: BLE001 - what says nothing of the exchange is raised again
-            return fault_of(error, "chat completion")
+        while True:
+            try:
+                if on_text is None:
+                    return await self._whole(messages, model)
+                return await self._streamed(messages, model, on_text)
+            except Exception as error:  # noqa: BLE001 - what says nothing of the exchange is raised again
+                refused = self._refused_field(error, model)
+                if refused is None:
+                    return fault_of(error, "chat completion")
+                self._refused[model] = self.fields_left_out(model) | {refused}
+                self._chats.pop(model, None)
+
+    def fields_left_out(self, model: str) -> frozenset[str]:
+        """Return the fields that this model has refused."""
+        return self._refused.get(model, frozenset())
+
+    def _refused_field(self, error: Exception, model: str) -> str | None:
+        """Return the optional field that a refusal names and that was sent, or None."""
+        if getattr(error, "status_code", None) not in _REFUSED_STATUS:
+            return None
+        text, left_out = response_text(error), self.fields_left_out(model)
+        return next(
+            (name for name, named in _OPTIONAL_FIELDS.items() if name not in left_out and named.search(text)), None
+        )
+
+    def _optional_fields(self, model: str) -> dict[str, Any]:
+        fields = {
+            "max_completion_tokens": self._settings.llm_tokens_out_max,
+            "temperature": self._settings.llm_temperature,
+        }
+        return {name: value for name, value in fields.items() if name not in self.fields_left_out(model)}
 
     async def _whole(self, messages: Sequence[ChatMessage], model: str) -> ModelReply:
-        settings = self._settings
         said = await self._client.post(
             "/chat/completions",
             {
                 "model": model,
                 "stream": False,
                 "messages": [{"role": message.role, "content": message.text} for message in messages],
-                "max_completion_tokens": settings.llm_tokens_out_max,
-                "temperature": settings.llm_temperature,
+                **self._optional_fields(model),
             },
         )
         return _reply_of(json.loads(said), model)
@@ -100,8 +132,7 @@ class OpenAIChatAddress:
             "model": model,
             "base_url": settings.llm_base_url,
             "api_key": settings.llm_api_key or "none",
-            "temperature": settings.llm_temperature,
-            "max_tokens": settings.llm_tokens_out_max,
+            **self._optional_fields(model),
             "max_retries": 0,
             "http_async_client": self._client.http,
             "use_responses_api": False,

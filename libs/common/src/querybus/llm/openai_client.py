@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 
 # What comes of a 200 that does not hold what it should; the client does not name it itself.
 GARBLED: Final = (ValueError, TypeError, KeyError, IndexError, AttributeError, AssertionError, RecursionError)
-_PLAIN_CODE = re.compile(r"[\w.-]{1,60}")
+_PLAIN_CODE: Final = re.compile(r"[\w.-]{1,60}")
+_USED_UP: Final = frozenset({"insufficient_quota", "billing_hard_limit_reached", "insufficient_credits"})
+_NO_MODEL: Final = re.compile(
+    r"\bmodels?\b.{0,200}(?:not found|not exist|unknown|not available)", re.IGNORECASE | re.DOTALL
+)
+BODY_READ_MAX: Final = 4_000
 
 
 class OpenAIClient:
@@ -70,6 +75,13 @@ class OpenAIClient:
         address = f"{self._base_url.rstrip('/')}{path}"
         return await self._client.post(address, content=to_json(body), cast_to=str)
 
+    async def get(self, path: str) -> str:
+        """Return the text of a resource; raises as `post` does."""
+        if self._client is None:
+            await self.open()
+        assert self._client is not None  # noqa: S101 - opened just now
+        return await self._client.get(f"{self._base_url.rstrip('/')}{path}", cast_to=str)
+
     def _make(self) -> None:
         from openai import AsyncOpenAI, DefaultAioHttpClient, Timeout
 
@@ -86,26 +98,28 @@ class OpenAIClient:
         )
 
 
-def fault_of(error: Exception, expected: str) -> Fault:
+def fault_of(error: Exception, expected: str, *, settings: str = "QUERYBUS_LLM") -> Fault:
     """Return an exception of an exchange as a fault; one that says nothing of an exchange is raised again.
 
-    `expected` names in two words what the reply should have been.
+    `expected` names in two words what the reply should have been, `settings` how the variables begin that set the
+    address, the key and the model.
     """
     import openai  # the exception came from there: it is imported
 
     match error:
         case openai.APIStatusError():
-            return _status_fault(error)
+            return _status_fault(error, settings)
         case openai.APITimeoutError():
             is_connect = "Connect" in type(error.__cause__).__name__
             kind = FaultKind.CONNECT if is_connect else FaultKind.TIMEOUT
-            return Fault(kind, f"time limit of the {'connect' if is_connect else 'read'}")
+            where = f"no connection to the address in {settings}_BASE_URL: " if is_connect else ""
+            return Fault(kind, f"{where}time limit of the {'connect' if is_connect else 'read'}")
         case openai.APIConnectionError():
-            return Fault(FaultKind.CONNECT, type(error.__cause__ or error).__name__)
-        case openai.OpenAIError():
-            return Fault(FaultKind.PROTOCOL, f"the reply is no {expected} ({type(error).__name__})")
-        case _ if isinstance(error, GARBLED):
-            return Fault(FaultKind.PROTOCOL, f"the reply is no {expected} ({type(error).__name__})")
+            cause = type(error.__cause__ or error).__name__
+            return Fault(FaultKind.CONNECT, f"nobody answers at the address in {settings}_BASE_URL ({cause})")
+        case _ if isinstance(error, (openai.OpenAIError, *GARBLED)):
+            where = f"the reply is no {expected} ({type(error).__name__})"
+            return Fault(FaultKind.PROTOCOL, f"{where}: {settings}_BASE_URL must be an OpenAI-compatible address")
         case _:
             raise error
 
@@ -116,12 +130,38 @@ def _import_client() -> None:
     _ = openai
 
 
-def _status_fault(error: Any) -> Fault:
+def _status_fault(error: Any, settings: str) -> Fault:
     status: int = error.status_code
-    kind = FaultKind.BUSY if status == 429 else FaultKind.SERVER if status >= 500 else FaultKind.REQUEST
     code = str(error.code or "")
-    detail = f"HTTP {status}" + (f" ({code})" if _PLAIN_CODE.fullmatch(code) else "")
+    kind = FaultKind.BUSY if status == 429 else FaultKind.SERVER if status >= 500 else FaultKind.REQUEST
+    if status == 429 and code in _USED_UP:
+        # Trying again helps nobody until somebody pays.
+        kind = FaultKind.REQUEST
+    shown = f"HTTP {status}" + (f" ({code})" if _PLAIN_CODE.fullmatch(code) else "")
+    reason = _reason(status, code, response_text(error), settings)
+    detail = f"{shown}: {reason}" if reason else shown
     return Fault(kind, detail, status=status, retry_after_seconds=_seconds(error.response.headers.get("retry-after")))
+
+
+def _reason(status: int, code: str, text: str, settings: str) -> str:
+    """Return what a status means and which setting it concerns; empty where it says enough by itself."""
+    if status in (401, 403):
+        return f"the address refuses the key in {settings}_API_KEY"
+    if status == 404 and (code == "model_not_found" or _NO_MODEL.search(text)):
+        return f"the address has no model of the name in {settings}_MODEL"
+    if status == 404:
+        return f"nothing is at this path; {settings}_BASE_URL usually ends in /v1"
+    if status == 429 and code in _USED_UP:
+        return f"the quota of the account behind {settings}_API_KEY is used up"
+    return ""
+
+
+def response_text(error: Any) -> str:
+    """Return the beginning of the address's own words about an error, to be read by rules and shown to nobody."""
+    try:
+        return str(error.response.text)[:BODY_READ_MAX]
+    except Exception:  # noqa: BLE001 - a body that was not read says nothing
+        return ""
 
 
 def _seconds(header: str | None) -> float | None:

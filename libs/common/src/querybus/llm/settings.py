@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
+import os
+from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
 from querybus.ops.settings import ServiceSettings
 
@@ -13,13 +14,16 @@ SILENCE_SECONDS_MAX: Final = 60.0
 """How long an open connection may say nothing."""
 BREAKER_OPEN_SECONDS: Final = 10.0
 """How long an open breaker waits until one call may try again."""
+OPENAI_URL: Final = "https://api.openai.com/v1"
+OPENAI_KEY: Final = "OPENAI_API_KEY"
+"""The variable in which people hold a key of OpenAI; with a named model it needs no other setting."""
 
 
 class ModelServiceSettings(ServiceSettings):
     """`QUERYBUS_LLM_*`: where the model is, how long a call may take, how many run at once."""
 
     llm_base_url: str = Field(default="", description="of an OpenAI-compatible API, up to /v1; empty: no model")
-    llm_model: str = Field(default="default", max_length=100, description="the model's name at that address")
+    llm_model: str = Field(default="default", max_length=200, description="the model's name at that address")
     llm_models_allowed: tuple[str, ...] = Field(
         default=(), description="other names that a request may choose at the same address"
     )
@@ -32,6 +36,15 @@ class ModelServiceSettings(ServiceSettings):
     )
     llm_concurrency_max: int = Field(default=64, ge=1, le=1_024, description="calls of one replica at once")
     llm_breaker_failures: int = Field(default=5, ge=1, description="failures in a row that open the breaker")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _openai_by_its_key(cls, given: Any) -> Any:
+        """Take OpenAI's address where a model is named, no address is set and the environment holds its key."""
+        key = os.environ.get(OPENAI_KEY)
+        if not key or not isinstance(given, dict) or not given.get("llm_model") or given.get("llm_base_url"):  # pyright: ignore[reportUnknownMemberType]
+            return given  # pyright: ignore[reportUnknownVariableType]
+        return {"llm_api_key": key} | given | {"llm_base_url": OPENAI_URL}
 
 
 class EmbeddingLimits(BaseModel):

@@ -10,7 +10,8 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}$"
+"""Names as providers give them: `llama3.1:8b`, `openai/gpt-oss-20b`."""
 
 
 class Prompting(BaseModel):

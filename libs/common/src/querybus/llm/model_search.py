@@ -1,0 +1,131 @@
+"""Finds the chat models that a person can use already, and tries one: a key in the environment, a server on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from pydantic import SecretStr
+
+from querybus.llm.dialogue import ChatMessage
+from querybus.llm.errors import Fault, FaultKind
+from querybus.llm.openai_chat import OpenAIChatAddress
+from querybus.llm.openai_client import OpenAIClient, fault_of
+from querybus.llm.settings import OPENAI_KEY, OPENAI_URL, ModelServiceSettings
+
+BASE_URL: Final = "QUERYBUS_LLM_BASE_URL"
+MODEL: Final = "QUERYBUS_LLM_MODEL"
+KEY: Final = "QUERYBUS_LLM_API_KEY"
+LIST_SECONDS_MAX: Final = 5.0
+LOCAL_LIST_SECONDS_MAX: Final = 1.5
+TRIAL_SECONDS_MAX: Final = 60.0
+"""A server on this machine may have to load the model first."""
+UNSUPPORTED_KEYS: Final = ("ANTHROPIC_API_KEY", "GEMINI_API_KEY", "MISTRAL_API_KEY", "AZURE_OPENAI_API_KEY")
+"""Keys that people have and that no address of ours takes by itself."""
+_OTHER_KINDS: Final = re.compile(
+    r"embed|whisper|tts|dall-e|image|audio|realtime|moderation|transcribe|rerank|sora|davinci|babbage|computer-use|bge-|clip",
+    re.IGNORECASE,
+)
+_FOR_SQL: Final = re.compile(r"sql|cod(?:er|e\b)", re.IGNORECASE)
+_UNFINISHED: Final = re.compile(r"preview|-\d{4}-\d\d-\d\d$|-\d{4}$", re.IGNORECASE)
+_TRIAL: Final = "Reply with the statement SELECT 1 and nothing else."
+
+
+@dataclass(frozen=True, slots=True)
+class ModelServer:
+    """An OpenAI-compatible address; `key_variable` names the variable that holds its key, empty: it asks for none."""
+
+    title: str
+    base_url: str
+    key_variable: str = ""
+    model: str = ""
+    """The model that the settings name, empty where they name none."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTrial:
+    """A model that answered: after how many seconds, and which optional fields it refused."""
+
+    model: str
+    seconds: float
+    fields_left_out: tuple[str, ...] = ()
+
+
+LOCAL_SERVERS: Final = (
+    ModelServer("Ollama", "http://127.0.0.1:11434/v1"),
+    ModelServer("LM Studio", "http://127.0.0.1:1234/v1"),
+    ModelServer("vLLM", "http://127.0.0.1:8000/v1"),
+)
+
+
+def configured_server(environment: Mapping[str, str]) -> ModelServer | None:
+    """Return the address that the environment names: QUERYBUS_LLM_BASE_URL, else OpenAI's where its key is set."""
+    model = environment.get(MODEL, "")
+    if address := environment.get(BASE_URL):
+        return ModelServer("the address in QUERYBUS_LLM_BASE_URL", address, KEY if environment.get(KEY) else "", model)
+    if environment.get(OPENAI_KEY):
+        return ModelServer("OpenAI", OPENAI_URL, OPENAI_KEY, model)
+    return None
+
+
+async def local_servers(candidates: Sequence[ModelServer] = LOCAL_SERVERS) -> list[tuple[ModelServer, tuple[str, ...]]]:
+    """Return the servers of this machine that list chat models, each with its models."""
+    lists = await asyncio.gather(*(list_models(item, None, seconds_max=LOCAL_LIST_SECONDS_MAX) for item in candidates))
+    return [
+        (item, names) for item, names in zip(candidates, lists, strict=True) if not isinstance(names, Fault) and names
+    ]
+
+
+async def list_models(
+    server: ModelServer, key: SecretStr | None, *, seconds_max: float = LIST_SECONDS_MAX
+) -> tuple[str, ...] | Fault:
+    """Return the chat models that an address lists, the newest first where it says when they were made."""
+    client = OpenAIClient(
+        server.base_url, key,
+        connect_timeout_seconds=seconds_max, read_timeout_seconds=seconds_max, pool_timeout_seconds=seconds_max,
+    )  # fmt: skip
+    try:
+        async with asyncio.timeout(seconds_max):
+            listed = json.loads(await client.get("/models"))["data"]
+        items = sorted(cast("list[dict[str, Any]]", listed), key=lambda item: -int(item.get("created") or 0))
+        return tuple(name for name in (str(item["id"]) for item in items) if not _OTHER_KINDS.search(name))
+    except TimeoutError:
+        return Fault(FaultKind.TIMEOUT, f"no list of models within {seconds_max:.0f} s")
+    except Exception as error:  # noqa: BLE001 - what says nothing of the exchange is raised again
+        return fault_of(error, "list of models")
+    finally:
+        await client.close()
+
+
+def propose_model(names: Sequence[str]) -> str | None:
+    """Return the model of a list that is offered first: one for code, then the newest that is no preview.
+
+    >>> propose_model(["gpt-9-preview", "gpt-8", "gpt-7"]), propose_model(["llama3.1:8b", "qwen2.5-coder:7b"]), propose_model([])
+    ('gpt-8', 'qwen2.5-coder:7b', None)
+    """
+    finished = [name for name in names if not _UNFINISHED.search(name)] or list(names)
+    return next((name for name in finished if _FOR_SQL.search(name)), finished[0] if finished else None)
+
+
+async def try_model(server: ModelServer, model: str, key: SecretStr | None) -> ModelTrial | Fault:
+    """Ask a model for one short reply; return how it went."""
+    settings = ModelServiceSettings(llm_base_url=server.base_url, llm_model=model, llm_api_key=key)
+    address = OpenAIChatAddress(settings)
+    began = time.monotonic()
+    try:
+        async with asyncio.timeout(TRIAL_SECONDS_MAX):
+            reply = await address.complete([ChatMessage("user", _TRIAL)], model=model)
+    except TimeoutError:
+        return Fault(FaultKind.TIMEOUT, f"no reply within {TRIAL_SECONDS_MAX:.0f} s")
+    finally:
+        await address.close()
+    if isinstance(reply, Fault):
+        return reply
+    if not reply.text.strip():
+        return Fault(FaultKind.PROTOCOL, "the model replied with an empty text")
+    return ModelTrial(model, time.monotonic() - began, tuple(sorted(address.fields_left_out(model))))

@@ -1,0 +1,67 @@
+"""Models that a person has already: found by key or on this machine, listed, proposed and tried."""
+
+from __future__ import annotations
+
+from pydantic import SecretStr
+
+from querybus.llm.errors import Fault
+from querybus.llm.model_search import (
+    ModelServer,
+    ModelTrial,
+    configured_server,
+    list_models,
+    local_servers,
+    propose_model,
+    try_model,
+)
+from tests.support.scripted_model import ScriptedModel, Seen, Step, fail, say
+
+KEY = SecretStr("sk-a-key-that-nobody-may-see")
+
+
+def test_the_settings_come_before_a_key_of_openai():
+    assert configured_server({}) is None
+    openai = configured_server({"OPENAI_API_KEY": "k", "QUERYBUS_LLM_MODEL": "gpt-8"})
+    assert openai is not None
+    assert (openai.title, openai.key_variable, openai.model) == ("OpenAI", "OPENAI_API_KEY", "gpt-8")
+    own = configured_server({"OPENAI_API_KEY": "k", "QUERYBUS_LLM_BASE_URL": "http://x/v1"})
+    assert own is not None
+    assert (own.base_url, own.key_variable) == ("http://x/v1", "")
+
+
+async def test_a_server_of_this_machine_is_found_by_the_chat_models_that_it_lists():
+    with (
+        ScriptedModel(say("hi"), models=("nomic-embed-text", "llama3.1:8b", "qwen2.5-coder:7b")) as one,
+        ScriptedModel(say("hi")) as without_a_list,
+    ):
+        candidates = [ModelServer("one", one.base_url), ModelServer("two", without_a_list.base_url)]
+        ((server, names),) = await local_servers(candidates)
+    assert server.title == "one"
+    assert names == ("qwen2.5-coder:7b", "llama3.1:8b")
+    assert propose_model(names) == "qwen2.5-coder:7b"
+
+
+async def test_a_model_is_tried_with_its_key_and_what_it_refuses_is_said():
+    def play(seen: Seen) -> Step:
+        return (
+            fail(422, message="temperature: extra fields not permitted")
+            if "temperature" in seen.json
+            else say("SELECT 1")
+        )
+
+    with ScriptedModel(play, api_key=KEY.get_secret_value()) as server:
+        place = ModelServer("ours", server.base_url, "KEY")
+        trial = await try_model(place, "a/b:c", KEY)
+        assert isinstance(trial, ModelTrial)
+        assert trial.fields_left_out == ("temperature",)
+        refused = await try_model(place, "a/b:c", None)
+    assert isinstance(refused, Fault)
+    assert "QUERYBUS_LLM_API_KEY" in refused.detail
+    assert KEY.get_secret_value() not in refused.detail
+
+
+async def test_an_empty_reply_and_an_address_without_models_are_faults():
+    with ScriptedModel(say("  ")) as server:
+        place = ModelServer("ours", server.base_url)
+        assert isinstance(await try_model(place, "m", None), Fault)
+        assert isinstance(await list_models(place, None), Fault)
