@@ -98,4 +98,4 @@ def test_business_columns_are_numbered_and_the_rows_stay() -> None:
     answer = plain_finished(concluded(Outcome.ANSWERED, "business", "zh")).body.answer
     assert [(column.id, column.label) for column in answer.columns] == [("c1", "第1列")]
     assert answer.rows == ((1,), (2,))
-    assert answer.message == "查询执行完成，共返回 2 条记录。"
+    assert answer.message == "结果共有 2 行。"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import re
 from itertools import product
 from typing import Any
 
@@ -19,6 +20,7 @@ from querybus.core.envelope import Attempt, Audience, Delivery, Envelope
 from querybus.core.failure import FailureCode
 from querybus.core.messages import (
     Analysis,
+    Answer,
     Concluded,
     Finished,
     Origin,
@@ -487,8 +489,10 @@ def test_without_a_catalog_every_business_label_is_numbered() -> None:
     assert [column.label for column in finish(body, None, language="zh").answer.columns] == ["文字", "数值"]
 
 
-@pytest.mark.parametrize(("language", "text"), [("en", "Done: 2 rows."), ("zh", "查询执行完成，共返回 2 条记录。")])
-def test_with_the_summary_off_the_fixed_text_stands(language: Language, text: str) -> None:
+@pytest.mark.parametrize(
+    ("language", "text"), [("en", "Customers: city (2 results)."), ("zh", "客户：城市（共 2 条结果）。")]
+)
+def test_with_the_summary_off_it_is_said_what_the_answer_shows(language: Language, text: str) -> None:
     body = answered({"cty": ColumnKind.TEXT}, ("Bern",), ("Lyon",))
     answer = finish(body, language=language, options=Options(summary=False)).answer
     assert answer.summary == answer.message == text
@@ -501,15 +505,77 @@ def test_a_summary_or_chart_that_fails_never_fails_the_answer() -> None:
         row_count=3,
     )
     answer = finish(ended(Outcome.ANSWERED, result=ragged)).answer
-    assert answer.summary == "Done: 3 rows."
+    assert answer.summary == "City (3 results)."
     assert answer.chart is None
     assert answer.rows == ragged.rows
 
 
 def test_a_summary_that_would_give_something_away_is_replaced() -> None:
     body = answered({"cty": ColumnKind.TEXT}, ("see cust_tbl",))
-    assert finish(body).answer.summary == "Done: 1 rows."
+    assert finish(body).answer.summary == "Customers: city (1 result)."
     assert finish(body).answer.rows == (("see cust_tbl",),)
+
+
+MRR = Catalog(
+    connection="saas",
+    dialect=Dialect.POSTGRESQL,
+    tables=(
+        Table(
+            name="mrr_monthly",
+            columns=(
+                Column(name="month", type="date", kind=ColumnKind.DATE),
+                Column(name="mrr", type="numeric(12,2)", kind=ColumnKind.NUMBER),
+                Column(name="nps_scr", type="int4", kind=ColumnKind.INTEGER, display_names={"en": "NPS", "zh": "NPS"}),
+            ),
+        ),
+    ),
+)
+MRR_ROWS: tuple[tuple[Scalar, ...], ...] = tuple((f"2026-{month:02}-01", 1_000.5 + month) for month in range(1, 7))
+
+
+def of_mrr(question: str, language: Language, **analysis: Any) -> Answer:
+    columns = (ResultColumn(name="month", kind=ColumnKind.DATE), ResultColumn(name="mrr", kind=ColumnKind.NUMBER))
+    result = Result(columns=columns, rows=MRR_ROWS, row_count=len(MRR_ROWS))
+    body = ended(
+        Outcome.ANSWERED,
+        result=result,
+        sql="SELECT month, SUM(mrr) AS mrr FROM mrr_monthly GROUP BY month ORDER BY month",
+        dialect=Dialect.POSTGRESQL,
+        analysis=Analysis(tables=("mrr_monthly",), **analysis),
+    )
+    return finish(body, MRR, language=language, question=question).answer
+
+
+@pytest.mark.parametrize(
+    ("question", "language", "analysis", "said"),
+    [
+        ("Give me the MRR trend of 2026", "en", {"column_labels": ("Month", "MRR")}, ("MRR", "rose")),
+        ("2026年每月的MRR趋势", "zh", {"column_labels": ("月份", "MRR总额")}, ("MRR", "上升")),
+        ("recurring revenue by month", "en", {"labels": ("Month", "MRR"), "definitions": ("MRR",)}, ("MRR", "rose")),
+        ("每月的经常性收入", "zh", {"labels": ("月份", "MRR"), "definitions": ("MRR",)}, ("MRR", "上升")),
+    ],
+)
+def test_words_of_the_question_and_of_approved_definitions_are_no_leak(
+    question: str, language: Language, analysis: dict[str, Any], said: tuple[str, ...]
+) -> None:
+    answer = of_mrr(question, language, **analysis)
+    assert all(word in answer.message for word in said), answer.message
+    assert "MRR" in answer.columns[1].label
+
+
+def test_a_display_name_that_a_column_has_as_well_is_no_leak_and_an_abbreviation_that_nobody_used_is_one() -> None:
+    body = answered({"nps_scr": ColumnKind.INTEGER}, (42,), analysis=Analysis(labels=("Net promoter score (NPS)",)))
+    assert "42" in finish(body, MRR).answer.message
+    assert "mrr" not in of_mrr("how did it go by month", "en", column_labels=("Month", "mrr total")).model_dump_json()
+
+
+@pytest.mark.parametrize(("language", "audience"), READERS)
+def test_no_answer_with_rows_is_said_to_be_done_or_only_counted(language: Language, audience: Audience) -> None:
+    for rows in ((("Bern", 3), ("Lyon", 4)), tuple((f"city {n}", n) for n in range(40)), (("Bern", None),) * 3):
+        body = answered({"cty": ColumnKind.TEXT, "n": ColumnKind.INTEGER}, *rows)
+        for options in (Options(), Options(summary=False)):
+            message = finish(body, language=language, audience=audience, options=options).answer.message
+            assert not re.match(r"Done|查询执行完成|[\d,]+ results|共 [\d,]+ 条结果", message), message
 
 
 def test_notes_are_phrased_for_business_and_whole_for_analysts() -> None:

@@ -161,7 +161,7 @@ async def test_words_whose_numbers_are_all_known_are_taken(text: str) -> None:
 )
 async def test_words_that_state_what_nobody_knows_leave_the_faithful_summary(text: str) -> None:
     reported = await summary_of(Model(said(text)))
-    assert reported.startswith("3 results.")
+    assert reported.startswith("Highest revenue")
     assert "52,400.5" in reported
 
 
@@ -171,7 +171,7 @@ async def test_words_that_state_what_nobody_knows_leave_the_faithful_summary(tex
     ids=["down", "cut"],
 )
 async def test_a_model_that_fails_never_fails_the_answer(reply: ModelReply | Failure) -> None:
-    assert (await summary_of(Model(reply))).startswith("3 results.")
+    assert (await summary_of(Model(reply))).startswith("Highest revenue")
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ async def test_a_model_that_may_not_see_the_data_is_not_asked(stores: Stores, op
 
 async def test_without_time_the_model_is_not_asked() -> None:
     model = Model(said("Lyon leads with 52,400.5."))
-    assert (await summary_of(model, now_ms=59_500)).startswith("3 results.")
+    assert (await summary_of(model, now_ms=59_500)).startswith("Highest revenue")
     assert model.received == []
 
 

@@ -46,8 +46,8 @@ COUNTS = [("cty", "city", TEXT), ("COUNT(*)", "Count", INTEGER)]
 @pytest.mark.parametrize(
     ("language", "text"),
     [
-        ("en", "3 results. Highest count: Bern (1,200). Lowest: Rome (5). Total: 1,235. Bern makes up 97.2% of it."),
-        ("zh", "共 3 条结果。count最高：Bern（1,200）。最低：Rome（5）。合计：1,235。其中Bern占 97.2%。"),
+        ("en", "Highest count: Bern (1,200). Lowest: Rome (5). Total: 1,235. Bern makes up 97.2% of it."),
+        ("zh", "count最高：Bern（1,200）。最低：Rome（5）。合计：1,235。其中Bern占 97.2%。"),
     ],
 )
 def test_a_small_result_reports_extremes_and_total(language: Language, text: str) -> None:
@@ -58,15 +58,15 @@ def test_what_does_not_add_up_has_no_total() -> None:
     columns = [("cty", "city", TEXT), ("AVG(amount)", "Average", NUMBER)]
     assert "Total" not in reported(columns, ("Bern", 1.5), ("Lyon", 2.5))
     assert reported([("id", "number", INTEGER), ("age", "age", INTEGER)], (1, 30), (2, 40)) == (
-        "2 results. Highest age: 2 (40). Lowest: 1 (30)."
+        "Highest age: 2 (40). Lowest: 1 (30)."
     )
 
 
 def test_no_one_is_called_the_highest_where_several_are() -> None:
-    assert reported(COUNTS, ("Bern", 5), ("Lyon", 5), ("Rome", 1)) == "3 results. Lowest: Rome (1). Total: 11."
+    assert reported(COUNTS, ("Bern", 5), ("Lyon", 5), ("Rome", 1)) == "Lowest: Rome (1). Total: 11."
     equal = (("Bern", 5), ("Lyon", 5))
-    assert reported(COUNTS, *equal) == "2 results by count: Bern (5) and Lyon (5). Total: 10."
-    assert reported(COUNTS, *equal, language="zh") == "共 2 条结果（按count）：Bern（5）、Lyon（5）。合计：10。"
+    assert reported(COUNTS, *equal) == "Count: Bern (5) and Lyon (5). Total: 10."
+    assert reported(COUNTS, *equal, language="zh") == "Count：Bern（5）、Lyon（5）。合计：10。"
 
 
 def test_quarters_are_called_quarters() -> None:
@@ -86,31 +86,31 @@ def test_a_figure_with_a_year_in_its_name_is_no_year() -> None:
 
 def test_a_few_names_are_named_and_a_short_ranking_with_its_figures() -> None:
     names = [("name", "name", TEXT)]
-    assert reported(names, ("Anna",), ("Ben",), ("Cleo",)) == "3 results: Anna, Ben and Cleo."
-    assert reported(names, ("Anna",), ("Ben",), language="zh") == "共 2 条结果：Anna、Ben。"
-    assert reported(names, *((name,) for name in "abcdef")) == "6 results."
-    assert reported(names, ("Anna",), (None,)) == "2 results."
-    assert reported(names, ("Anna",), ("x" * 100,)) == "2 results."
+    assert reported(names, ("Anna",), ("Ben",), ("Cleo",)) == "Name: Anna, Ben and Cleo."
+    assert reported(names, ("Anna",), ("Ben",), language="zh") == "Name：Anna、Ben。"
+    assert reported(names, *((name,) for name in "abcdef")) == "Name (6 results)."
+    assert reported(names, ("Anna",), (None,)) == "Name (2 results)."
+    assert reported(names, ("Anna",), ("x" * 100,)) == "Name (2 results)."
     ranked = reported(COUNTS, ("Bern", 9), ("Lyon", 5), is_top=True)
-    assert ranked == "2 results by count: Bern (9) and Lyon (5)."
+    assert ranked == "Count: Bern (9) and Lyon (5)."
 
 
 def test_of_what_is_counted_it_is_said_who_has_the_most_and_the_fewest() -> None:
     rows = (("Bern", 12), ("Lyon", 6), ("Rome", 2))
     assert reported(COUNTS, *rows, measure="number of orders") == (
-        "3 results. Bern has the most orders (12 of 20, 60%), Rome the fewest (2)."
+        "Bern has the most orders (12 of 20, 60%), Rome the fewest (2)."
     )
     assert reported(COUNTS, *rows, measure="订单的数量", language="zh") == (
-        "共 3 条结果。订单最多的是Bern（12，占 60%），最少的是Rome（2），合计 20。"
+        "订单最多的是Bern（12，占 60%），最少的是Rome（2），合计 20。"
     )
     tied = (("Bern", 6), ("Lyon", 6), ("Rome", 2))
-    assert reported(COUNTS, *tied, measure="number of orders") == "3 results. Lowest: Rome (2). Total: 14."
+    assert reported(COUNTS, *tied, measure="number of orders") == "Lowest: Rome (2). Total: 14."
 
 
-def test_a_result_that_is_not_wholly_at_hand_is_only_counted() -> None:
-    assert reported(COUNTS, ("Bern", 5), ("Lyon", 6), row_count=2_000) == "2,000 results."
+def test_of_a_result_that_is_not_wholly_at_hand_it_is_said_what_it_shows_and_how_much() -> None:
+    assert reported(COUNTS, ("Bern", 5), ("Lyon", 6), row_count=2_000) == "Count by city (2,000 results)."
     assert reported(COUNTS, ("Bern", 5), ("Lyon", 6), truncated=True) == (
-        "2 results. Only the first 2 are kept; there are more."
+        "Count by city (2 results). Only the first 2 are kept; there are more."
     )
 
 
@@ -165,20 +165,22 @@ def test_a_large_result_is_described_by_ranges_middles_and_frequent_values() -> 
     columns = [("cty", "city", TEXT), ("age", "age", INTEGER), ("d", "since", DATE)]
     rows = [(["Bern", "Bern", "Lyon", "Rome"][n % 4], n, f"2024-01-{n + 1:02d}") for n in range(24)]
     assert reported(columns, *rows) == (
-        "24 results. city: most often Bern (12), 3 in all. age: from 0 to 23, half of them at most 11. "
+        "Age by city and since (24 results). city: most often Bern (12), 3 in all. age: from 0 to 23, half of them at most 11. "
         "The middle half lies between 5 and 17. since: from 1 January 2024 to 24 January 2024."
     )
     assert reported(columns, *rows, row_count=2_000).startswith(
-        "2,000 results. What follows is about the first 24. city:"
+        "Age by city and since (2,000 results). What follows is about the first 24. city:"
     )
-    assert reported(columns, *rows, language="zh").startswith("共 24 条结果。city：共 3 种，最常见的是Bern（12 次）。")
+    assert reported(columns, *rows, language="zh").startswith(
+        "按city、since的age（共 24 条结果）。city：共 3 种，最常见的是Bern（12 次）。"
+    )
 
 
 def test_a_course_over_time_is_reported_from_its_first_point_to_its_last() -> None:
     columns = [("d", "day", DATE), ("price", "price", NUMBER)]
     said = reported(columns, ("2024-01-03", 7), ("2024-01-01", 5), ("2024-01-02", 4))
     assert said == (
-        "3 results. From 1 January 2024 to 3 January 2024 it rose from 5 to 7. "
+        "From 1 January 2024 to 3 January 2024 it rose from 5 to 7. "
         "Highest price: 3 January 2024 (7). Lowest: 2 January 2024 (4)."
     )
 

@@ -32,7 +32,6 @@ from querybus.core.messages import (
 from querybus.sql.check import NOT_ASKED_NOTE
 from querybus.sql.conditions.scope import outermost, scope_of
 from querybus.sql.write import is_change
-from querybus.text.disclosure import leaks
 from querybus.text.plain_answer import plain_finished
 from querybus.text.rows.masking import seen_result, unmasked
 from querybus_presenter.charts.chart import Drawn, chart
@@ -41,11 +40,13 @@ from querybus_presenter.confidence import confidence_of
 from querybus_presenter.doubts import Doubt, doubts
 from querybus_presenter.ports import Catalogs
 from querybus_presenter.summaries.cut_ends import Days, days_of
+from querybus_presenter.summaries.headline import headline
 from querybus_presenter.summaries.model_summary import Summarizer
-from querybus_presenter.summaries.summary import fixed_summary, summary
+from querybus_presenter.summaries.summary import summary
 from querybus_presenter.whole_result import Pages, whole_result
 from querybus_presenter.wording.absent import is_nothing, why_nothing
 from querybus_presenter.wording.confirmation import asking, done
+from querybus_presenter.wording.disclosed import discloses
 from querybus_presenter.wording.explain import assurance, counted
 from querybus_presenter.wording.labels import distinct_names, is_neutral, labels
 from querybus_presenter.wording.lineage import Lineage, lineage
@@ -138,9 +139,11 @@ class _Context:
             return False
         if not self.is_business:
             return True
-        return self.catalog is not None and not leaks(
-            text, self.catalog, self.texts.language, said=self.envelope.question
-        )
+        return self.catalog is not None and not self.discloses(text)
+
+    def discloses(self, text: str) -> bool:
+        """Whether a text gives a technical name away that this business reader has not used."""
+        return discloses(text, self.catalog, self.envelope.question, self.envelope.body.analysis)
 
     def finished(self) -> Finished:
         body = self.envelope.body
@@ -354,9 +357,8 @@ class _Context:
         tree: exp.Expr | None,
         read_as: Reading | None,
     ) -> str:
-        fixed = fixed_summary(result.row_count, self.texts)
-        if not self.envelope.options.summary or shape is None:
-            return fixed
+        if shape is None:
+            return headline(result.row_count, spoken, self.texts)
         # An analyst's column that has no name for people is called by its own.
         called = [
             facet.name
@@ -364,14 +366,16 @@ class _Context:
             else label
             for facet, label in zip(shape.facets, unmasked(result, spoken, self.envelope.audience)[1], strict=True)
         ]
+        title = _first_sentence(read_as.text, self.texts) if read_as else ""
+        plain = headline(result.row_count, called, self.texts, shape=shape, title=title)
+        if not self.envelope.options.summary:
+            return plain
         plural = counted(tree, self.catalog, self.texts)
-        said = read_as and read_as.model_copy(update={"text": _first_sentence(read_as.text, self.texts)})
+        said = read_as and read_as.model_copy(update={"text": title})
         reported = self._or_none(
             "summary", lambda: summary(shape, called, self.texts, counted=plural, reading=said, days=self._days())
         )
-        if reported is None or (self.is_business and leaks(reported, self.catalog, self.texts.language)):
-            return fixed
-        return reported
+        return plain if reported is None or (self.is_business and self.discloses(reported)) else reported
 
     def _days(self) -> Days:
         return days_of(self._draft_tree(), self._today())
@@ -425,9 +429,8 @@ class _Context:
             read_as = (analysis.read_as or read_as or Reading(text="")).model_copy(update=own)
         if read_as is None or not self.is_business:
             return read_as
-        said = self.envelope.question
         parts = (read_as.text, *(item.text for item in read_as.filters), *read_as.measures, *read_as.entities)
-        return None if any(leaks(part, self.catalog, self.texts.language, said=said) for part in parts) else read_as
+        return None if any(self.discloses(part) for part in parts) else read_as
 
     def _explanation(self, read_as: Reading | None) -> str:
         said = assurance(self.envelope, self.texts)
@@ -467,9 +470,7 @@ def _gives_away(answer: Answer, context: _Context) -> bool:
         *answer.notes,
         *(text for option in answer.options for text in (option.text, option.question)),
     ]
-    return any(
-        leaks(item, context.catalog, context.texts.language, said=context.envelope.question) for item in said if item
-    )
+    return any(context.discloses(item) for item in said if item)
 
 
 def _joined(first: str, second: str, texts: Texts) -> str:

@@ -26,7 +26,7 @@ from querybus.text.rows.masking import seen_result
 _Texts = dict[Language, str]
 
 OUTCOME_TEXTS: Final[dict[Outcome, _Texts]] = {
-    Outcome.ANSWERED: {"en": "Done: {count} rows.", "zh": "查询执行完成，共返回 {count} 条记录。"},
+    Outcome.ANSWERED: {"en": "Rows in the answer: {count}.", "zh": "结果共有 {count} 行。"},
     Outcome.PREPARED: {
         "en": "The query was prepared and checked. It was not run.",
         "zh": "查询已生成并通过检查，尚未执行。",

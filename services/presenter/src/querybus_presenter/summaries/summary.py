@@ -17,6 +17,7 @@ from typing import Final
 from querybus.core.messages import Reading, Scalar
 from querybus_presenter.charts.shape import Facet, Key, Number, Role, Shape, decimal, total
 from querybus_presenter.summaries.cut_ends import Days, cut_ends, what_is_cut
+from querybus_presenter.summaries.headline import headline
 from querybus_presenter.summaries.values import in_words, large_in_words, number_in_words, with_unit
 from querybus_presenter.wording.labels import is_neutral
 from querybus_presenter.wording.phrases import within_sentence
@@ -33,11 +34,6 @@ LISTED_LENGTH_MAX: Final = 60
 _COUNTS: Final = {"en": re.compile(r"number of (.+)"), "zh": re.compile(r"(.+?)(?:的?数量|数)")}
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _BETWEEN_HAN: Final = re.compile(r"(?<=[\u3400-\u9fff]) (?=[\u3400-\u9fff])")
-
-
-def fixed_summary(row_count: int, texts: Texts) -> str:
-    """Return what is said where no summary is wanted or possible."""
-    return texts.outcome["answered"].format(count=row_count)
 
 
 def summary(
@@ -63,15 +59,8 @@ def summary(
         return _one_row(shape, labels, texts, counted, reading.text if reading is not None and measure else "")
     count = number_in_words(Decimal(shape.row_count))
     listed = _listed(shape, texts, is_top=is_top)
-    if listed:
-        amounts = [label for facet, label in zip(shape.facets, labels, strict=True) if facet.role is Role.AMOUNT]
-        is_said = len(amounts) == 1 < len(labels) and not is_neutral(amounts[0], texts) and "(" not in amounts[0]
-        by = texts.summary["by"].format(label=within_sentence(amounts[0])) if is_said else ""
-        said = [texts.summary["these"].format(count=count, by=by, listed=listed)]
-    else:
-        said = [texts.summary["one"] if shape.row_count == 1 else texts.summary["many"].format(count=count)]
-    if shape.is_truncated:
-        said.append(texts.summary["cut"].format(count=count))
+    title = reading.text if reading is not None else ""
+    said = [_named_list(listed, shape, labels, title, texts)] if listed else []
     counts = _COUNTS[texts.language].fullmatch(measure)
     noun = counts.group(1) if counts else ""
     reported = (
@@ -88,11 +77,29 @@ def summary(
         if shape.is_whole
         else []
     )
+    if not said and not reported:
+        said.append(headline(shape.row_count, labels, texts, shape=shape, title=title))
+    if shape.is_truncated:
+        said.append(texts.summary["cut"].format(count=count))
     if not reported and shape.rows >= LARGE_ROWS_MIN:
         reported = _described(shape, labels, texts)
         if reported and not shape.is_whole:
             said.append(texts.summary["at_hand"].format(count=number_in_words(Decimal(shape.rows))))
     return ("" if texts.language == "zh" else " ").join((*said, *reported))
+
+
+def _named_list(listed: str, shape: Shape, labels: Sequence[str], title: str, texts: Texts) -> str:
+    """Return the rows that are named one by one, behind what they are figures or names of."""
+    roles = {facet.role for facet in shape.facets}
+    of = [
+        label
+        for facet, label in zip(shape.facets, labels, strict=True)
+        if facet.role is Role.AMOUNT or Role.AMOUNT not in roles
+    ]
+    label = of[0] if len(of) == 1 and not is_neutral(of[0], texts) and "(" not in of[0] else title.rstrip(".。 ")
+    if not label:
+        return f"{listed}{texts.summary['end']}"
+    return texts.summary["these"].format(label=label[:1].upper() + label[1:], listed=listed)
 
 
 def _one_row(shape: Shape, labels: Sequence[str], texts: Texts, counted: str | None, reading: str) -> str:
@@ -182,15 +189,17 @@ def _figures(
     days: Days | None = None,
     is_defined: bool = False,
 ) -> list[str]:
-    """Return extremes, total, trend and top share of a result of one name and one amount a row.
+    """Return extremes, total, trend and top share of a result of one name and its amounts a row, of the first amount.
 
-    Where the rows were named one by one, or are two that the course goes through, neither the extremes again.
+    Where the rows were named one by one, or are two that the course goes through, neither the extremes again. Of further
+    amounts that add up there is the total.
     """
     amounts = shape.of(Role.AMOUNT)
-    if len(shape.facets) != 2 or len(amounts) != 1:
+    places = shape.of(Role.TIME, Role.ORDER, Role.CATEGORY) or shape.of(Role.IDENTITY, Role.OTHER)
+    if not amounts or len(places) != 1:
         return []
+    x = places[0]
     y = shape.facets.index(amounts[0])
-    x = shape.facets[1 - y]
     known = _known(amounts[0], x)
     if len(known) < 2:
         return []
@@ -201,7 +210,9 @@ def _figures(
     if low == high and not is_listed:
         return []
     points = _points(shape, x, amounts[0])
-    said, cut = _course(points, days or Days(), x, amounts[0], texts, is_defined=is_defined)
+    is_several = len(amounts) > 1
+    it = within_sentence(labels[y]) if is_several else texts.summary["it"]
+    said, cut = _course(points, days or Days(), x, amounts[0], texts, it=it, is_defined=is_defined)
     is_listed = is_listed or (len(points) == POINTS_MIN and not cut)
     # Where several share an extreme, none of them is "the" highest.
     label = "" if is_neutral(labels[y], texts) else within_sentence(labels[y])
@@ -209,18 +220,10 @@ def _figures(
     whole = total([number for number, _ in known])
     adds_up = amounts[0].adds_up and not is_top and len(known) == shape.row_count
     is_clear = ranked[-2][0] != high and ranked[1][0] != low and x.role is Role.CATEGORY and not is_listed
-    if noun and is_clear and (high_named := named(high_name)) and (low_named := named(low_name)):
-        is_share = adds_up and _is_division(x, ranked)
+    if noun and is_clear and named(high_name) and named(low_name):
+        share = decimal(high) * 100 / whole if adds_up and _is_division(x, ranked) else None
         return [
-            texts.summary["most_of" if is_share else "most"].format(
-                noun=noun,
-                high=high_named,
-                low=low_named,
-                value=high_said,
-                low_value=low_said,
-                whole=_amounts((whole,), amounts[0], texts)[0],
-                share=number_in_words(round(decimal(high) * 100 / whole, 1)) if is_share else "",
-            )
+            _most(noun, (named(high_name), high_said), (named(low_name), low_said), whole, share, amounts[0], texts)
         ]
     if not is_listed and ranked[-2][0] != high and (name := named(high_name)):
         reported = texts.summary["highest"].format(label=label, name=name, value=high_said)
@@ -228,14 +231,50 @@ def _figures(
     if not is_listed and ranked[1][0] != low and low_name not in cut and (name := named(low_name)):
         said.append(texts.summary["lowest"].format(name=name, value=low_said))
     if adds_up:
-        said += _total_and_share(whole, ranked, x, amounts[0], texts)
+        said += _total_and_share(whole, ranked, x, amounts[0], texts, label=label if is_several else "")
+    return said + ([] if is_top else _further_totals(shape, labels, texts))
+
+
+def _most(
+    noun: str,
+    high: tuple[str, str],
+    low: tuple[str, str],
+    whole: Number,
+    share: Decimal | None,
+    y: Facet,
+    texts: Texts,
+) -> str:
+    """Return who has the most and who the fewest, each a name with its figure in words."""
+    return texts.summary["most" if share is None else "most_of"].format(
+        noun=noun,
+        high=high[0],
+        low=low[0],
+        value=high[1],
+        low_value=low[1],
+        whole=_amounts((whole,), y, texts)[0],
+        share="" if share is None else number_in_words(round(share, 1)),
+    )
+
+
+def _further_totals(shape: Shape, labels: Sequence[str], texts: Texts) -> list[str]:
+    """Return the totals of all amounts but the first."""
+    said: list[str] = []
+    for amount in shape.of(Role.AMOUNT)[1:]:
+        numbers = [number for number in amount.numbers if number is not None]
+        if amount.adds_up and len(numbers) == shape.row_count:
+            said.append(_total(total(numbers), amount, texts, within_sentence(labels[shape.facets.index(amount)])))
     return said
 
 
+def _total(whole: Number, y: Facet, texts: Texts, label: str) -> str:
+    value = _amounts((whole,), y, texts)[0]
+    return texts.summary["total_of" if label else "total"].format(label=label, value=value)
+
+
 def _total_and_share(
-    whole: Number, ranked: Sequence[tuple[Number, Scalar]], x: Facet, y: Facet, texts: Texts
+    whole: Number, ranked: Sequence[tuple[Number, Scalar]], x: Facet, y: Facet, texts: Texts, *, label: str = ""
 ) -> list[str]:
-    said = [texts.summary["total"].format(value=_amounts((whole,), y, texts)[0])]
+    said = [_total(whole, y, texts, label)]
     high, high_name = ranked[-1]
     name = in_words(high_name, x.kind, texts, as_year=x.as_year, grain=x.grain)
     if x.role is Role.CATEGORY and _is_division(x, ranked) and name:
@@ -270,7 +309,14 @@ def _points(shape: Shape, x: Facet, y: Facet) -> list[tuple[Key, Scalar, Number]
 
 
 def _course(
-    points: Sequence[tuple[Key, Scalar, Number]], days: Days, x: Facet, y: Facet, texts: Texts, *, is_defined: bool
+    points: Sequence[tuple[Key, Scalar, Number]],
+    days: Days,
+    x: Facet,
+    y: Facet,
+    texts: Texts,
+    *,
+    it: str,
+    is_defined: bool,
 ) -> tuple[list[str], set[Scalar]]:
     """Return how an amount went from the first to the last point in time that is whole, and the points that are not."""
     if not points:
@@ -281,19 +327,21 @@ def _course(
     said = what_is_cut(ends, (points[0][1], points[-1][1]), x, texts, is_defined=is_defined)
     whole = points[ends.first_from is not None : len(points) - ends.is_last_cut]
     if len(whole) > 1:
-        said.insert(0, _trend(whole[0], whole[-1], x, y, texts))
+        said.insert(0, _trend(whole[0], whole[-1], x, y, texts, it))
     return said, cut
 
 
-def _trend(start: tuple[Key, Scalar, Number], end: tuple[Key, Scalar, Number], x: Facet, y: Facet, texts: Texts) -> str:
+def _trend(
+    start: tuple[Key, Scalar, Number], end: tuple[Key, Scalar, Number], x: Facet, y: Facet, texts: Texts, it: str
+) -> str:
     first, last = (in_words(item[1], x.kind, texts, as_year=x.as_year, grain=x.grain) for item in (start, end))
     before, after = _amounts((start[2], end[2]), y, texts)
     if before == after:
-        return texts.summary["level"].format(first=first, last=last, value=before)
+        return texts.summary["level"].format(it=it, first=first, last=last, value=before)
     key = "rise" if end[2] > start[2] else "fall"
     low, high = (before, after) if key == "rise" else (after, before)
     # A figure with its measure word is followed by no space, one without is set apart.
-    return _BETWEEN_HAN.sub("", texts.summary[key].format(first=first, last=last, low=low, high=high))
+    return _BETWEEN_HAN.sub("", texts.summary[key].format(it=it, first=first, last=last, low=low, high=high))
 
 
 def _described(shape: Shape, labels: Sequence[str], texts: Texts) -> list[str]:
