@@ -103,8 +103,8 @@ fuzz-apis: $(STAMP) ## more than 10,000 generated requests to the HTTP API, with
 kill-and-scale: $(STAMP) ## add, restart and remove replicas of a running stack under load, and print what it did
 	@$(BIN)/python -m benchmarks.kill_and_scale
 
-bench-%: $(STAMP) ## one of them: bench-answers, -drafts, -executor, -followups, -gateway, -generator, -guard, -house, -linking, -presenter, -prompt, -recovery, -routing, -semantic, -shortcuts, -traces, -translator
-	@PYTHONPATH=. $(BIN)/python benchmarks/bench_$*.py
+bench-%: $(STAMP) ## one of them: bench-answers, -drafts, -executor, -first-hour, -followups, -gateway, -generator, -guard, -house, -linking, -presenter, -prompt, -recovery, -routing, -semantic, -shortcuts, -traces, -translator
+	@PYTHONPATH=. $(BIN)/python benchmarks/bench_$(subst -,_,$*).py
 
 pictures: $(STAMP) ## draw thirty charts and the answers' cards in both languages, to be looked at: build/pictures
 	@$(BIN)/python benchmarks/draw_pictures.py
