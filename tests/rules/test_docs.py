@@ -38,7 +38,10 @@ def test_a_table_that_follows_from_code_is_current(name: str, page: str) -> None
 @pytest.mark.parametrize("page", PAGES)
 def test_every_make_verb_that_a_page_names_exists(page: str) -> None:
     verbs = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    verbs |= {f"bench-{path.stem.removeprefix('bench_')}" for path in (ROOT / "benchmarks").glob("bench_*.py")}
+    verbs |= {
+        f"bench-{path.stem.removeprefix('bench_').replace('_', '-')}"
+        for path in (ROOT / "benchmarks").glob("bench_*.py")
+    }
     named = set(re.findall(r"(?:^|`)make ([a-z-]+)", (ROOT / page).read_text(), re.MULTILINE))
     assert named <= verbs
 
