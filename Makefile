@@ -110,7 +110,7 @@ pictures: $(STAMP) ## draw thirty charts and the answers' cards in both language
 	@$(BIN)/python benchmarks/draw_pictures.py
 
 doctor: $(STAMP) ## say what this machine lacks for the tests and the benchmarks
-	@$(BIN)/querybus doctor
+	@$(BIN)/python tools/check_machine.py
 
 docs: $(STAMP) ## write the tables of docs/ that follow from code
 	@$(BIN)/python docs/tables.py

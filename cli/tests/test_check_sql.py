@@ -1,4 +1,4 @@
-"""Claims on `querybus check-sql --policy` and `querybus confirm`, as far as they need no stack."""
+"""Claims on `querybus inspect sql --policy` and `querybus confirm`, as far as they need no stack."""
 
 from __future__ import annotations
 

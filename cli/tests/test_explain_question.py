@@ -1,4 +1,4 @@
-"""`querybus explain-question` shows a reading and says by its exit code whether the question would be answered."""
+"""`querybus inspect question` shows a reading and says by its exit code whether the question would be answered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`querybus semantic` on files and databases: what is checked, compared and drafted needs no bus."""
+"""`querybus definitions` on files and databases: what is checked, compared and drafted needs no bus."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ def a_service(bus: EmbeddedNats, **settings: Any) -> Service:
 async def test_a_service_refuses_a_bus_that_was_not_migrated():
     async with EmbeddedNats(sync="2m", sizes=sizes()) as bus:
         service = a_service(bus)
-        with pytest.raises(TopologyError, match="querybus migrate"):
+        with pytest.raises(TopologyError, match="querybus operate migrate"):
             await service.start()
         with pytest.raises(Exception, match="onnect"):
             _ = service.broker.connection

@@ -240,7 +240,7 @@ async def test_what_the_server_refuses_is_reported_in_its_words(migrator: Client
 @pytest.mark.parametrize("stage", list(StageName))
 async def test_a_service_on_an_empty_bus_says_what_to_type(bus: EmbeddedNats, stage: StageName) -> None:
     connection = await bus.connect(stage)
-    with pytest.raises(TopologyError, match=r"QUERYBUS is missing.*type: querybus migrate"):
+    with pytest.raises(TopologyError, match=r"QUERYBUS is missing.*type: querybus operate migrate"):
         await assert_topology(connection, stage)
     await connection.close()
 

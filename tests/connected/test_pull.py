@@ -165,7 +165,7 @@ async def test_a_consumer_that_does_not_exist_is_an_error_at_the_start(bus):
     await delete_consumer(bus)
     await until(lambda: connection.is_connected)
     loop = PullLoop(Held(connection), stream="QUERYBUS", durable="generator", slots=1, handle=Hands())
-    with pytest.raises(LookupError, match="querybus migrate"):
+    with pytest.raises(LookupError, match="querybus operate migrate"):
         await loop.start()
     await connection.close()
 

@@ -1,4 +1,4 @@
-"""`querybus bus-config` prints what nats-server accepts, without a secret in it."""
+"""`querybus operate bus-config` prints what nats-server accepts, without a secret in it."""
 
 from __future__ import annotations
 

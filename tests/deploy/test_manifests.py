@@ -24,7 +24,7 @@ from querybus.llm import ModelServiceSettings
 from querybus.ops.settings import ServiceSettings
 from querybus_cli import app as querybus_app
 from querybus_cli import runtime
-from querybus_cli.commands import backup as backup_commands
+from querybus_cli.commands.operate import backup as backup_commands
 from querybus_cli.operations import backups
 from querybus_gateway.grpc.server import SERVICES
 from tests.deploy.rendered import (

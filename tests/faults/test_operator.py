@@ -156,7 +156,7 @@ async def test_a_dropped_letter_is_gone_and_the_others_stay(context: Context) ->
     assert one not in left
     assert other in left
     for gone in (drop(context.place, [one]), letter(context.place, one), replay_letter(context.place, one)):
-        with pytest.raises(UsageError, match=f"no dead letter {one}: see `querybus dead list`"):
+        with pytest.raises(UsageError, match=f"no dead letter {one}: see `querybus operate dead list`"):
             await gone
 
 

@@ -1,4 +1,4 @@
-"""What `querybus backup` copies from a running stack a new bus goes on with, and nothing is overwritten or half read."""
+"""What `querybus operate backup` copies from a running stack a new bus goes on with, and nothing is overwritten or half read."""
 
 from __future__ import annotations
 

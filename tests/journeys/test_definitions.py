@@ -47,7 +47,7 @@ def stack(folder: Path) -> Generator[Running]:
 
 
 def semantic(stack: Running, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run `querybus semantic` on this stack."""
+    """Run `querybus definitions` on this stack."""
     return subprocess.run(
         [str(BIN / "querybus"), "semantic", *words, "--store", str(stack.store)],
         capture_output=True,

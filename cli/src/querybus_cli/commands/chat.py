@@ -14,10 +14,9 @@ from typing import Any, Final, Literal, cast
 
 from rich.console import Console
 from rich.markup import escape
-from rich.syntax import Syntax
 
 from querybus_cli.operations.remote import OnProgress, follow
-from querybus_cli.terminal.outcome import ROWS_SHOWN_MAX, result_table, show, yes_question
+from querybus_cli.terminal.outcome import ROWS_SHOWN_MAX, result_table, show, show_statement, yes_question
 from querybus_client import Answer, Client, Query, QueryBusError
 
 PROMPT: Final = "? "
@@ -104,9 +103,7 @@ class Chat:
                 if sql is None:
                     self._say("there is no statement to show")
                 else:
-                    self._console.print(
-                        Syntax(sql, "sql", theme="ansi_dark", word_wrap=True, background_color="default")
-                    )
+                    show_statement(sql, self._console)
             case "/new":
                 self._thread = self._last = None
                 self._say("a new thread begins with the next question")

@@ -52,8 +52,3 @@ def confirm(
     else:
         show(answer, out)
     raise typer.Exit(exit_code(answer))
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(confirm)

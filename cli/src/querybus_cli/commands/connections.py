@@ -9,13 +9,15 @@ from typing import Annotated, Final
 
 import typer
 
+from querybus_cli.commands.groups import Commands
+
 File = Annotated[
     Path, typer.Option("--file", envvar="QUERYBUS_CONNECTIONS_FILE", help="the file that lists the connections")
 ]
 JsonOutput = Annotated[bool, typer.Option("--json", help="print JSON")]
 FILE: Final = Path("connections.yaml")
 
-connections: Final = typer.Typer(no_args_is_help=True, help="Look at the connections of a file and test one.")
+connections: Final = Commands(help="List, test, review and describe the databases of a connections.yaml.")
 
 
 @connections.command(name="list")

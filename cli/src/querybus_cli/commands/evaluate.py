@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 import typer
 
 from querybus.core.options import Mode, RepairPolicy
-from querybus_cli.commands.default_command import DEFAULT, WithDefault
+from querybus_cli.commands.groups import DEFAULT, Commands, WithDefault
 from querybus_cli.runtime import UsageError, run, usage
 
 if TYPE_CHECKING:
@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 PROGRESS_SECONDS: Final = 5.0
 ITEMS_SHOWN_MAX: Final = 20
 
-evaluation: Final = typer.Typer(
-    cls=WithDefault, no_args_is_help=True, help="Measure answers, or the linking of tables."
-)
+evaluation: Final = Commands(cls=WithDefault, help="Measure answers against known ones, or the linking of tables.")
 
 
 @evaluation.command(name="linking")

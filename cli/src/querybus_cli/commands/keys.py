@@ -9,6 +9,8 @@ from typing import Annotated, Final
 
 import typer
 
+from querybus_cli.commands.groups import Commands
+
 Url = Annotated[str | None, typer.Option("--nats-url", envvar="QUERYBUS_NATS_URL", help="address of the bus")]
 Password = Annotated[
     str | None,
@@ -22,7 +24,7 @@ JsonOutput = Annotated[bool, typer.Option("--json", help="print JSON")]
 
 STORE: Final = Path(".querybus")
 
-keys: Final = typer.Typer(no_args_is_help=True, help="Make, list and revoke the keys that let callers in.")
+keys: Final = Commands(help="Make, list and revoke the keys that let callers in.")
 
 
 class For(StrEnum):

@@ -7,11 +7,10 @@ from typing import Annotated, Final
 
 import typer
 
-from querybus_cli.commands.operator import STORE, Password, Store, Url
+from querybus_cli.commands.groups import Commands
+from querybus_cli.commands.operate.operator import STORE, Password, Store, Url
 
-models: Final = typer.Typer(
-    no_args_is_help=True, help="Which chat models there are; a change holds from the next call."
-)
+models: Final = Commands(help="Choose the chat models; a change holds from the next call.")
 
 
 @models.command(name="show")

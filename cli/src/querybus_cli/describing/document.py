@@ -22,7 +22,7 @@ _SAID: Final = {
 def document(description: Description, rows: Mapping[str, int], *, name: str, day: str) -> str:
     """Return the file's text; `name` is what it will be called, `rows` of how many rows each relation holds."""
     lines = [
-        f"# Drafted by `querybus describe` on {day} from names, values, keys and counts. Read it and change what is not right.",
+        f"# Drafted by `querybus connections describe` on {day} from names, values, keys and counts. Read it and change what is not right.",
         f"# Nothing of it counts until the connection's entry names the file: `described: {name}`.",
     ]
     for key, value in description.as_json().items():

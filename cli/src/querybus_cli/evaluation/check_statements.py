@@ -1,4 +1,4 @@
-"""A statement in, a verdict out: the check of `querybus check-sql`, the same code that the validator runs.
+"""A statement in, a verdict out: the check of `querybus inspect sql`, the same code that the validator runs.
 
 A catalog document is
 `{"tables": {name: {column: type}}, "primary_keys": {name: [column]}, "foreign_keys": [[table, column, table, column]]}`.

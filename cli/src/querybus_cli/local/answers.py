@@ -80,6 +80,7 @@ def demo_file() -> Path:
 
 async def ask_once(quick: Quick, err: Console) -> Answer:
     """Ask one question; raises UsageError for what cannot be asked at all."""
+    refuse_empty(quick.question)
     audience = check(quick)
     with status_of(err) as status, connections_of(quick) as (file, connection):
         report(status, "starting")
@@ -102,6 +103,12 @@ async def _trouble_with(file: Path, connection: str) -> str | None:
 
     result = await diagnose(file, connection)
     return None if result.trouble is None else f"{result.trouble}: {result.detail}"
+
+
+def refuse_empty(question: str) -> None:
+    """Refuse a question without a word, before anything starts."""
+    if not question.strip():
+        raise UsageError('the question is empty: querybus ask "How many customers are there?"')
 
 
 def check(quick: Quick, *, asks_gateway: bool = False) -> Audience:

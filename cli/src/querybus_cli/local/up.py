@@ -9,6 +9,7 @@ import socket
 import tempfile
 import urllib.request
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from http import HTTPStatus
 from http.client import HTTPException
 from pathlib import Path
@@ -35,7 +36,7 @@ from querybus_cli.local.local_stack import (
 from querybus_cli.local.ports import free_ports
 from querybus_cli.local.supervise import Replica, Supervisor
 from querybus_cli.operations.operator import OPERATOR_FILE
-from querybus_cli.runtime import UsageError
+from querybus_cli.runtime import UsageError, os_error_text
 
 CLIENTS_FILE: Final = "clients.json"
 KEYS_FILE: Final = "keys.json"
@@ -43,18 +44,33 @@ READY_PAUSE_SECONDS: Final = 0.2
 READY_SECONDS_MAX: Final = 3.0
 
 
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """The ports that were asked for; 0 is any free one. Further gateways take the ports after those of the first."""
+
+    http: int
+    grpc: int
+    bus: int
+
+    def must_be_free(self, gateways: int) -> None:
+        """Refuse a port that is taken; UsageError names its option."""
+        for number in range(gateways):
+            _must_be_free(self.http and self.http + number, "--port")
+            _must_be_free(self.grpc and self.grpc + number, "--grpc-port")
+        _must_be_free(self.bus, "--bus-port")
+
+
 async def run_up(
     counts: Mapping[StageName, int],
     connections: Path | None,
     store: Path,
-    port: int,
-    grpc_port: int,
+    ports: Ports,
     out: Console,
     tenants: Sequence[str] = (),
     *,
     together: bool | None = None,
 ) -> int:
-    """Run until SIGINT or SIGTERM; return the exit code. A port of 0 is any free one; `tenants` come beside `local`.
+    """Run until SIGINT or SIGTERM; return the exit code. `tenants` come beside `local`.
 
     `together`: generator, recovery and presenter in one process; None: where there are few cores and one of each.
     """
@@ -64,12 +80,12 @@ async def run_up(
     with tempfile.TemporaryDirectory(prefix="querybus-") as directory:
         shared = shared_services(counts, together)
         plan = _plan(connections or await _demo_connections(Path(directory)), store)
-        api = port or free_ports(1)[0]
-        for number in range(counts[StageName.GATEWAY]):
-            _must_be_free(port and port + number, "--port")
-            _must_be_free(grpc_port and grpc_port + number, "--grpc-port")
+        gateways = counts[StageName.GATEWAY]
+        ports.must_be_free(gateways)
+        api = ports.http or free_ports(1)[0]
         known = tuple(dict.fromkeys((TENANT, *tenants)))
-        async with EmbeddedNats(known, store=plan.store, sync=plan.sync, sizes=sizes_for(store)) as bus:
+        sizes = sizes_for(store)
+        async with EmbeddedNats(known, store=plan.store, sync=plan.sync, sizes=sizes, port=ports.bus) as bus:
             # From here on the store is ours: what another stack has left of itself was not touched before.
             (store / "processes.json").unlink(missing_ok=True)
             await bus.migrate()
@@ -79,8 +95,7 @@ async def run_up(
             await admit_locals(bus, keys)
             names = [(service, number) for service in SERVICES for number in range(1, counts[service] + 1)]
             probes = dict(zip(names, free_ports(len(names)), strict=True))
-            gateways = counts[StageName.GATEWAY]
-            grpc_apis = [grpc_port + number for number in range(gateways)] if grpc_port else free_ports(gateways)
+            grpc_apis = [ports.grpc + number for number in range(gateways)] if ports.grpc else free_ports(gateways)
             replicas = _replicas(bus, plan, probes, api, grpc_apis, shared, (store / "logs").resolve())
             if shared:
                 out.print(f"{', '.join(shared)} share a process; --apart gives each its own")
@@ -132,7 +147,12 @@ def _plan(file: Path, store: Path) -> StackPlan:
     if not file.is_file():
         raise UsageError(f"there is no file {file}")
     names_of(file)
-    store.mkdir(parents=True, exist_ok=True)
+    try:
+        store.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=store):
+            pass
+    except OSError as error:
+        raise UsageError(f"--store {store} must be a folder that can be written: {os_error_text(error)}") from error
     return StackPlan(connections_file=file.resolve(), store=(store / "bus").resolve())
 
 
@@ -206,7 +226,7 @@ def _keys(file: Path) -> dict[str, str]:
 
 
 def _report_operators(file: Path, bus: EmbeddedNats) -> None:
-    """Write for this user only where `querybus dead`, `history`, `replay`, `keys` and `backup` find the bus."""
+    """Write for this user only where `querybus operate dead`, `history`, `replay`, `keys` and `backup` find the bus."""
     file.unlink(missing_ok=True)
     file.touch(mode=0o600)
     known = {

@@ -1,4 +1,4 @@
-"""What `querybus backup` and `restore` do, as the bus user `backup user`: a folder with a file per stream and what they are.
+"""What `querybus operate backup` and `restore` do, as the bus user `backup user`: a folder with a file per stream and what they are.
 
 The folder is whole when `backup.json` is in it, which is written last; it says of each file how long it is and its
 SHA-256. Nothing is overwritten: neither a folder with something in it nor a stream that is there. The files hold what

@@ -1,4 +1,4 @@
-"""What `querybus semantic` does: definitions in and out, checked against the database, compared, drafted and approved."""
+"""What `querybus definitions` does: definitions in and out, checked against the database, compared, drafted and approved."""
 
 from __future__ import annotations
 
@@ -80,7 +80,9 @@ async def defined(place: Place, tenant: str, connection: str) -> tuple[Layer, Ca
     taught = {entry.key: entry.text for entry in knowledge.of(EntryKind.DEFINITION)}
     layer = layer_of({**(catalog.definitions if catalog is not None else {}), **taught}.items())
     if layer is None:
-        raise UsageError(f"nothing is defined for {connection}; bring definitions in with `querybus semantic import`")
+        raise UsageError(
+            f"nothing is defined for {connection}; bring definitions in with `querybus definitions import`"
+        )
     return layer, catalog
 
 

@@ -113,7 +113,7 @@ async def drop(place: Place, sequences: Sequence[int]) -> None:
     async with context(place) as here:
         for sequence in sequences:
             if not await here.drop(sequence):
-                raise UsageError(f"there is no dead letter {sequence}: see `querybus dead list`")
+                raise UsageError(f"there is no dead letter {sequence}: see `querybus operate dead list`")
 
 
 async def replay_letter(place: Place, sequence: int) -> Json:
@@ -189,7 +189,7 @@ async def replay(place: Place, tenant: str, query: str) -> Json:
 async def _letter(here: OperatorActions, sequence: int) -> Letter:
     result = await here.letter(sequence)
     if result is None:
-        raise UsageError(f"there is no dead letter {sequence}: see `querybus dead list`")
+        raise UsageError(f"there is no dead letter {sequence}: see `querybus operate dead list`")
     return result
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from rich.console import Console
 
-from querybus_cli.local.answers import Quick, check, report, status_of
+from querybus_cli.local.answers import Quick, check, refuse_empty, report, status_of
 from querybus_cli.runtime import UsageError
 from querybus_client import Answer, Client, Conflict, NotFinished, Query, QueryBusError, Unreachable
 
@@ -90,6 +90,7 @@ def follow(client: Client, query: Query, on_progress: OnProgress) -> Answer:
 
 def ask_gateway(url: str, key: str | None, key_file: Path | None, quick: Quick, err: Console) -> Mapping[str, Any]:
     """Ask one question of a running gateway and return its public answer; CSV is written where it is wanted."""
+    refuse_empty(quick.question)
     check(quick, asks_gateway=True)
     with status_of(err) as status, calling(url, key_of(key, key_file, quick.audience), quick.audience) as client:
         query = client.submit(quick.question, connection=quick.connection, options=options_of(quick.options))

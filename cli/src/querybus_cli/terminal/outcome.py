@@ -21,6 +21,7 @@ from rich.text import Text
 from querybus.core.messages import Outcome
 from querybus.text.rows.shown_rows import shown_rows
 from querybus_cli.terminal.chart import chart_lines
+from querybus_cli.terminal.statement import statement_lines
 
 EXIT_CODES: Final[dict[str, int]] = {
     Outcome.ANSWERED: 0,
@@ -89,7 +90,7 @@ def write_rows(answer: Answer, rows: Iterable[Sequence[object]], out: TextIO) ->
 
 
 def show(answer: Answer, console: Console, *, with_path: bool = False) -> None:
-    """Print an answer for a person: words, options, picture, table, how it was read, then SQL, path and retries."""
+    """Print an answer for a person: words, options, picture, table, how it was read, path and retries, then the SQL."""
     parts: list[RenderableType] = []
     if answer.get("enriched_question"):
         parts.append(f"[dim]→ {escape(printable(str(answer['enriched_question'])))}[/dim]")
@@ -111,10 +112,6 @@ def show(answer: Answer, console: Console, *, with_path: bool = False) -> None:
     parts.extend(f"[dim]· {escape(printable(str(note)))}[/dim]" for note in answer.get("notes") or ())
     if how := _how(answer, words):
         parts.append(f"[dim]{escape(printable(how))}[/dim]")
-    if answer.get("sql"):
-        parts.append(
-            Syntax(printable(str(answer["sql"])), "sql", theme="ansi_dark", word_wrap=True, background_color="default")
-        )
     if answer.get("detail"):
         parts.append(f"[dim]{escape(printable(str(answer['detail'])))}[/dim]")
     if with_path:
@@ -123,6 +120,14 @@ def show(answer: Answer, console: Console, *, with_path: bool = False) -> None:
     console.print(
         Panel(Group(*parts), title=str(answer.get("outcome")), border_style="green" if good else "red", expand=False)
     )
+    if answer.get("sql"):
+        show_statement(str(answer["sql"]), console)
+
+
+def show_statement(sql: str, console: Console) -> None:
+    """Print a statement without a frame and without breaks of the terminal's width, so that it can be copied."""
+    text = printable(statement_lines(sql))
+    console.print(Syntax(text, "sql", theme="ansi_dark", background_color="default").highlight(text), soft_wrap=True)
 
 
 def _how(answer: Mapping[str, Any], words: str) -> str:

@@ -1,1 +1,1 @@
-"""What people teach: `querybus knowledge` and `querybus semantic`."""
+"""What people teach: `querybus knowledge` and `querybus definitions`."""

@@ -1,4 +1,4 @@
-"""`querybus semantic`: what an owner's words mean, in and out, checked against the database."""
+"""`querybus definitions`: what an owner's words mean, in and out, checked against the database."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from querybus_cli.commands.operator import STORE, Store, Tenant, Url
+from querybus_cli.commands.groups import Commands
+from querybus_cli.commands.operate.operator import STORE, Store, Tenant, Url
 from querybus_cli.commands.taught.knowledge import JsonOutput, Password
 
 Connection = Annotated[str, typer.Option(help="whose definitions they are")]
@@ -18,7 +19,7 @@ Database = Annotated[str, typer.Option(help="database URL or path, to measure ag
 FINDING_EXIT_CODE: Final = 1
 FORMATS: Final = ("ossie", "dbt", "snowflake", "cube")
 
-semantic: Final = typer.Typer(no_args_is_help=True, help="What words mean: metrics, dimensions, relations, filters.")
+semantic: Final = Commands(help="Say what words mean: metrics, dimensions, relations, filters.")
 
 
 @semantic.command(name="import")
@@ -35,7 +36,7 @@ def import_files(
 ) -> None:
     """Bring definitions in; everything that is not taken is listed by name and line.
 
-    Example: querybus semantic import --from dbt models/*.yml --connection shop
+    Example: querybus definitions import --from dbt models/*.yml --connection shop
     """
     from querybus_cli.operations.definitions import bring_in_layer, read_files
     from querybus_cli.operations.keys import place_of
@@ -70,7 +71,7 @@ def export_file(
 ) -> None:
     """Print a connection's definitions as an Ossie document; what other tools will compute differently goes to stderr.
 
-    Example: querybus semantic export --connection shop > shop.ossie.yaml
+    Example: querybus definitions export --connection shop > shop.ossie.yaml
     """
     import yaml
 
@@ -96,7 +97,7 @@ def list_metrics(
 ) -> None:
     """List a connection's metrics: what each means, whose it is, and whether it is approved.
 
-    Example: querybus semantic list --connection shop
+    Example: querybus definitions list --connection shop
     """
     from querybus_cli.operations.definitions import defined
     from querybus_cli.operations.keys import place_of
@@ -125,7 +126,7 @@ def approve(
 ) -> None:
     """Approve drafts: only what is approved answers questions.
 
-    Example: querybus semantic approve revenue refunds --connection shop --by finance
+    Example: querybus definitions approve revenue refunds --connection shop --by finance
     """
     from querybus_cli.operations.definitions import set_state
     from querybus_cli.operations.keys import place_of
@@ -145,7 +146,7 @@ def check(
 ) -> None:
     """Measure a layer against its database: keys, relations, codes, every metric, verified questions. Exit code 1 for errors.
 
-    Example: querybus semantic check shop.ossie.yaml --database shop.sqlite
+    Example: querybus definitions check shop.ossie.yaml --database shop.sqlite
     """
     from querybus_cli.operations.definitions import as_json, checked, read_files
     from querybus_cli.operations.measuring import opened
@@ -174,7 +175,7 @@ def diff(
 ) -> None:
     """Say whose numbers change between two versions of a layer (Ossie): each metric and each verified question, before and after.
 
-    Example: querybus semantic diff old.yaml new.yaml --database shop.sqlite
+    Example: querybus definitions diff old.yaml new.yaml --database shop.sqlite
     """
     from querybus_cli.operations.definitions import difference, read_files
     from querybus_cli.operations.measuring import opened
@@ -203,7 +204,7 @@ def draft(
     """Draft a layer from a database's keys, names and views, and from verified questions, as Ossie; every metric in it is
     a draft until it is approved.
 
-    Example: querybus semantic draft --database shop.sqlite > shop.ossie.yaml
+    Example: querybus definitions draft --database shop.sqlite > shop.ossie.yaml
     """
     import yaml
 

@@ -1,4 +1,4 @@
-"""`querybus describe`: a plain database made readable, as a draft for its owner."""
+"""`querybus connections describe`: a plain database made readable, as a draft for its owner."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def describe(
 
     Nothing of the draft counts until an entry of connections.yaml names the file as `described`.
 
-    Example: querybus describe --database shop.sqlite --out shop.described.yaml
+    Example: querybus connections describe --database shop.sqlite --out shop.described.yaml
     """
     from datetime import UTC, datetime
 

@@ -10,7 +10,8 @@ from typing import Annotated, Any, Final
 import typer
 
 from querybus.text.knowledge import EntryKind
-from querybus_cli.commands.operator import STORE, Store, Tenant, Url
+from querybus_cli.commands.groups import Commands
+from querybus_cli.commands.operate.operator import STORE, Store, Tenant, Url
 
 Password = Annotated[
     str | None,
@@ -19,7 +20,7 @@ Password = Annotated[
 Connection = Annotated[str, typer.Option(help="whose knowledge it is")]
 JsonOutput = Annotated[bool, typer.Option("--json", help="print one JSON object a line")]
 
-knowledge: Final = typer.Typer(no_args_is_help=True, help="What people taught: bring it in, take it out, look it up.")
+knowledge: Final = Commands(help="Teach questions with their statements, terms and synonyms; look them up.")
 
 
 @knowledge.command(name="import")

@@ -110,8 +110,9 @@ class Service:
                 await part.start()
                 self._started.append(part)
         except BaseException as error:
-            # uvicorn keeps the reason to itself.
-            _log.critical("service.not_started", service=self.name, error=type(error).__name__, reason=str(error))
+            # uvicorn keeps the reason to itself. A start that was called off has none.
+            if not isinstance(error, asyncio.CancelledError):
+                _log.critical("service.not_started", service=self.name, error=type(error).__name__, reason=str(error))
             await self.stop()
             raise
         self._is_ready = True

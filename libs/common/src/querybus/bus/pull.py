@@ -182,7 +182,7 @@ class PullLoop:
             )
         except NotFoundError:
             raise LookupError(
-                f"consumer {self._durable} of stream {self._stream} does not exist: run `querybus migrate`"
+                f"consumer {self._durable} of stream {self._stream} does not exist: run `querybus operate migrate`"
             ) from None
         self.deliveries_max = info.config.max_deliver or -1
         self._keep_seconds = (info.config.ack_wait or 30.0) / 3

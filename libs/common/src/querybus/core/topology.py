@@ -1,6 +1,6 @@
 """Every stream, durable and bucket of QueryBus stands in this one table; nothing else names them.
 
-`querybus migrate` creates from it, services compare with it before they start, the permission file grants from it.
+`querybus operate migrate` creates from it, services compare with it before they start, the permission file grants from it.
 Pure values: sizes and replicas are passed in. Source: docs/bus tables in ARCHITECTURE.md.
 """
 

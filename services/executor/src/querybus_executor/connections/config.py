@@ -114,7 +114,8 @@ class ConnectionConfig(BaseModel):
         default=(), description="`orders.customer_id = customers.id`: a reference that the database does not declare"
     )
     described: Path | None = Field(
-        default=None, description="a file of `querybus describe` that its owner has read; this entry outweighs it"
+        default=None,
+        description="a file of `querybus connections describe` that its owner has read; this entry outweighs it",
     )
     glossary: Mapping[str, str] = Field(default={}, description="business term -> its meaning")
     definitions: Path | None = Field(

@@ -1,4 +1,4 @@
-"""What an owner has said of a database beside its connection: a file that `querybus describe` drafts and the owner corrects.
+"""What an owner has said of a database beside its connection: a file that `querybus connections describe` drafts and the owner corrects.
 
 It has the keys that an entry of the connections file has, and the entry outweighs it. Nothing of a draft counts until the
 entry names the file.

@@ -7,6 +7,7 @@ one ends (POSIX; elsewhere it must be stopped). The binary comes from the packag
 from __future__ import annotations
 
 import asyncio
+import atexit
 import contextlib
 import json
 import os
@@ -166,8 +167,12 @@ class EmbeddedNats:
         passwords: Mapping[str, str] | None = None,
         issuer: tuple[str, str] | None = None,
         membership: Membership | None = None,
+        port: int = 0,
     ) -> None:
-        """`tenants` have accounts for outsiders. The last three are for a cluster's servers, which share the first two."""
+        """`tenants` have accounts for outsiders; a `port` of 0 is any free one.
+
+        `passwords`, `issuer` and `membership` are for a cluster's servers, which share the first two.
+        """
         self.tenants = tuple(tenants)
         self.sizes = sizes
         self._passwords = dict(passwords or new_passwords())
@@ -176,8 +181,9 @@ class EmbeddedNats:
         self.signing_key, self.verify_key = generate_keys()
         self._sync = sync
         self._store = store
-        self._home: Path | None = None
-        self._nats_port = -1
+        self._home: tempfile.TemporaryDirectory[str] | None = None
+        self._wanted_port = port or -1
+        self._nats_port = self._wanted_port
         self._http_port = -1
         self._server: subprocess.Popen[bytes] | None = None
         self._reaper: subprocess.Popen[bytes] | None = None
@@ -245,6 +251,7 @@ class EmbeddedNats:
             for descriptor in lock:
                 os.close(descriptor)
         self._reaper = _reaper(self._server.pid)
+        atexit.register(self.kill)
         until = time.monotonic() + START_SECONDS
         while not self._read_ports(ports):
             if self._server.poll() is not None or time.monotonic() > until:
@@ -259,9 +266,9 @@ class EmbeddedNats:
             self.kill()
         await self._terminate()
         if self._home is not None:
-            shutil.rmtree(self._home, ignore_errors=True)
+            self._home.cleanup()
             self._home = None
-        self._nats_port = self._http_port = -1
+        self._nats_port, self._http_port = self._wanted_port, -1
 
     async def restart(self, *, by_force: bool = False, pause_seconds: float = 0.0) -> None:
         """Stop (or kill) the server and start it again with the same store, ports and passwords."""
@@ -275,6 +282,7 @@ class EmbeddedNats:
     def kill(self) -> None:
         """Kill the server at once (SIGKILL), as a crash would; the store stays."""
         self._dismiss_reaper()
+        atexit.unregister(self.kill)
         if self._server is not None:
             self._server.kill()
             self._server.wait()
@@ -282,6 +290,7 @@ class EmbeddedNats:
 
     async def _terminate(self) -> None:
         self._dismiss_reaper()
+        atexit.unregister(self.kill)
         server, self._server = self._server, None
         if server is None:
             return
@@ -306,8 +315,8 @@ class EmbeddedNats:
             self._store.mkdir(parents=True, exist_ok=True)
             return self._store
         if self._home is None:
-            self._home = Path(tempfile.mkdtemp(prefix="querybus-nats-"))
-        return self._home
+            self._home = tempfile.TemporaryDirectory(prefix="querybus-nats-", ignore_cleanup_errors=True)
+        return Path(self._home.name)
 
     def _read_ports(self, ports: Path) -> bool:
         for file in ports.glob("*.ports"):

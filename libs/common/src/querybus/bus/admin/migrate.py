@@ -33,7 +33,7 @@ from querybus.core.topology import (
 
 REQUEST_SECONDS: Final = 10.0
 LOOK_SECONDS: Final = 2.0
-ADVICE: Final = "type: querybus migrate"
+ADVICE: Final = "type: querybus operate migrate"
 
 _API: Final = "$JS.API"
 _NANOSECONDS: Final = 1_000_000_000

@@ -142,7 +142,7 @@ def service_rights(stage: StageName, tenants: Sequence[str] = ()) -> Rights:
 
 
 def migrate_rights(table: Topology) -> Rights:
-    """Return the rights of `querybus migrate`: look, create, update; never delete, never purge, never a message."""
+    """Return the rights of `querybus operate migrate`: look, create, update; never delete, never purge, never a message."""
     streams = [stream.name for stream in table.streams] + [bucket.stream for bucket in table.buckets]
     consumed = dict.fromkeys(consumer.stream for consumer in table.consumers)
     publish = [f"{_API}.STREAM.{verb}.{name}" for name in streams for verb in ("INFO", "CREATE", "UPDATE")]
@@ -151,7 +151,7 @@ def migrate_rights(table: Topology) -> Rights:
 
 
 def operator_rights() -> Rights:
-    """Return the rights of `querybus dead`, `history`, `replay` and `models`: no event, no consumer, one bucket."""
+    """Return the rights of `querybus operate dead`, `history`, `replay` and `models`: no event, no consumer, one bucket."""
     return Rights(
         (
             _LOG,
@@ -176,7 +176,7 @@ def purge_rights() -> Rights:
 
 
 def backup_rights() -> Rights:
-    """Return the rights of `querybus backup` and `restore`: whole streams, out, and in where there is none of the name."""
+    """Return the rights of `querybus operate backup` and `restore`: whole streams, out, and in where there is none of the name."""
     publish = [f"{_API}.STREAM.{verb}.{name}" for name in BACKED_UP for verb in ("INFO", "SNAPSHOT", "RESTORE")]
     publish += [f"$JS.SNAPSHOT.{verb}.{name}.>" for name in BACKED_UP for verb in ("ACK", "RESTORE")]
     return Rights(tuple(publish), (f"_INBOX.{BACKUP_USER}.>",))

@@ -2,7 +2,7 @@
 
 What `nats stream backup` and `restore` speak. The bytes are the server's own: a compressed archive of messages, with their
 numbers and times, and of configuration. The log goes with its durables: a query that was concluded but not yet put into
-words would end never otherwise. Of the other streams they are made anew by `querybus migrate`.
+words would end never otherwise. Of the other streams they are made anew by `querybus operate migrate`.
 """
 
 from __future__ import annotations

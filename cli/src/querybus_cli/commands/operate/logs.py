@@ -40,8 +40,3 @@ def logs(
     result = log_lines.at_least(log_lines.read(files or (), store), level.value)
     for line in result if query is None else log_lines.of_query(result, query):
         typer.echo(json.dumps(line, ensure_ascii=False) if json_output else log_lines.shown(line))
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command to the `querybus` command."""
-    app.command()(logs)

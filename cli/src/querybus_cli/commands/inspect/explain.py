@@ -19,7 +19,7 @@ from querybus.core.catalog import Catalog
 from querybus.core.failure import Failure
 from querybus.core.subjects import StageName
 from querybus.ops.metrics import Metrics
-from querybus_cli.local.answers import demo_file
+from querybus_cli.local.answers import demo_file, refuse_empty
 from querybus_cli.local.database_url import database_url
 from querybus_cli.local.demo_database import FIXED_TODAY, demo_connection, write_demo
 from querybus_executor.connections.config import BadConnections, ConnectionConfig, load_connections, parse_connections
@@ -37,6 +37,7 @@ async def explain_question(
     question: str, *, database: str | None, connections: Path | None, connection: str | None, today: date | None
 ) -> Explanation:
     """Return the explanation; ValueError for what cannot be asked, Away for a database that is away."""
+    refuse_empty(question)
     config = _config(database, connections, connection)
     day = today or (FIXED_TODAY if database is None and connections is None else datetime.now(UTC).date())
     return explain(question, await _catalog(config), today=day)

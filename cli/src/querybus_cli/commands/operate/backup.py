@@ -1,4 +1,4 @@
-"""The commands `querybus backup` and `querybus restore`."""
+"""The commands `querybus operate backup` and `restore`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def backup(
 ) -> None:
     """Copy the log, dead letters and the buckets of a running stack into a folder.
 
-    Example: querybus backup /backups/querybus-2026-11-21
+    Example: querybus operate backup /backups/querybus-2026-11-21
     """
     from querybus_cli.operations import backups
     from querybus_cli.runtime import UsageError, run
@@ -54,7 +54,7 @@ def backup(
 
 
 def restore(
-    folder: Annotated[Path, typer.Argument(help="as `querybus backup` has written it")],
+    folder: Annotated[Path, typer.Argument(help="as `operate backup` has written it")],
     check: Annotated[bool, typer.Option("--check", help="only look whether the folder is whole; needs no bus")] = False,
     only: Annotated[list[str] | None, typer.Option(help="this stream; repeat for each; default: all")] = None,
     replicas: Annotated[
@@ -68,9 +68,9 @@ def restore(
     store: Store = STORE,
     json_output: JsonOutput = False,
 ) -> None:
-    """Make what a backup holds anew on a bus that has none of it; then `querybus migrate`, then the services.
+    """Make what a backup holds anew on a bus that has none of it; then `querybus operate migrate`, then the services.
 
-    Example: querybus restore /backups/querybus-2026-11-21
+    Example: querybus operate restore /backups/querybus-2026-11-21
     """
     from querybus_cli.operations import backups
     from querybus_cli.runtime import run
@@ -82,13 +82,7 @@ def restore(
     copies = run(backups.restore(place, folder, _progress, only=only or (), replicas=replicas, at_once=at_once))
     _show(copies, folder, json_output, "restored")
     if not json_output:
-        typer.echo("now type: querybus migrate")
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add these commands to the `querybus` command."""
-    app.command()(backup)
-    app.command()(restore)
+        typer.echo("now type: querybus operate migrate")
 
 
 def _progress(stream: str, done: int) -> None:

@@ -1,4 +1,4 @@
-"""What `querybus prompt` does: the generator's own verb with a model that only keeps what it was sent."""
+"""What `querybus inspect prompt` does: the generator's own verb with a model that only keeps what it was sent."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from querybus.ops.settings import load
 from querybus.text.knowledge import Knowledge
 from querybus.text.language import detect_language
 from querybus.text.tokens import token_estimate
-from querybus_cli.local.answers import Quick, connections_of, names_of
+from querybus_cli.local.answers import Quick, connections_of, names_of, refuse_empty
 from querybus_cli.local.local_stack import TENANT, Stack, StackPlan
 from querybus_cli.runtime import UsageError
 from querybus_generator.conversation.history import NoHistory
@@ -100,6 +100,7 @@ def parts_of(messages: Sequence[ChatMessage]) -> list[tuple[str, int]]:
 
 async def prompt_of(quick: Quick, knowledge: Knowledge | None, prompts: Path | None) -> Prompt:
     """Return what a model would be sent for the question as a new thread's first."""
+    refuse_empty(quick.question)
     with connections_of(quick) as (file, connection):
         if connection is None:
             raise UsageError(f"--connection is one of: {', '.join(names_of(file))}")

@@ -1,4 +1,4 @@
-"""The commands of operators: `querybus dead`, `querybus history`, `querybus replay`."""
+"""The commands `querybus operate dead`, `history` and `replay`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from querybus.core.subjects import StageName
+from querybus_cli.commands.groups import Commands
 
 Url = Annotated[str | None, typer.Option("--nats-url", envvar="QUERYBUS_NATS_URL", help="address of the bus")]
 Password = Annotated[
@@ -21,7 +22,7 @@ JsonOutput = Annotated[bool, typer.Option("--json", help="print one JSON object 
 
 STORE: Final = Path(".querybus")
 
-dead: Final = typer.Typer(no_args_is_help=True, help="Look at dead letters, ask their questions again, drop them.")
+dead: Final = Commands(help="Look at dead letters, ask their questions again, drop them.")
 
 
 @dead.command(name="list")
@@ -36,7 +37,7 @@ def list_letters(
 ) -> None:
     """List dead letters, oldest first: what died, where, after how many deliveries, and why.
 
-    Example: querybus dead list --stage generator
+    Example: querybus operate dead list --stage generator
     """
     from querybus_cli.operations.operator import letters, moment, place_of
     from querybus_cli.runtime import run
@@ -65,7 +66,7 @@ def show_letter(
 ) -> None:
     """Show one dead letter with its bytes.
 
-    Example: querybus dead show 12
+    Example: querybus operate dead show 12
     """
     from querybus_cli.operations.operator import letter, moment, place_of
     from querybus_cli.runtime import run
@@ -88,7 +89,7 @@ def replay_dead(
 ) -> None:
     """Ask the question of a dead letter again, as a new query of its asker; twice is the same query.
 
-    Example: querybus dead replay 12
+    Example: querybus operate dead replay 12
     """
     from querybus_cli.operations.operator import place_of, replay_letter
     from querybus_cli.runtime import run
@@ -112,7 +113,7 @@ def drop_letters(
 ) -> None:
     """Delete dead letters for good.
 
-    Example: querybus dead drop 12 13
+    Example: querybus operate dead drop 12 13
     """
     from querybus_cli.operations.operator import drop, place_of
     from querybus_cli.runtime import run
@@ -176,13 +177,6 @@ def replay(
             )
             typer.echo(f"  {which:4} {reported or 'not finished'}\n       {end.get('sql') or ''}")
     raise typer.Exit(0 if result["same"] else 1)
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add these commands to the `querybus` command."""
-    app.add_typer(dead, name="dead")
-    app.command()(history)
-    app.command()(replay)
 
 
 def _print(value: dict[str, Any]) -> None:

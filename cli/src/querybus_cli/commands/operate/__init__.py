@@ -1,0 +1,1 @@
+"""Commands for whoever runs QueryBus for others: the bus, its log, backups, dead letters."""

@@ -1,0 +1,178 @@
+"""`querybus doctor`: whether bus, model and databases are there and work, and what to type where they do not."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, Final
+
+import httpx
+
+from querybus.bus.admin.embedded_server import EmbeddedNatsError, server_binary
+from querybus.bus.admin.permissions import OPERATOR
+from querybus.bus.connection import BusRefused, connect
+from querybus.llm.settings import ModelServiceSettings
+from querybus.ops.settings import load
+from querybus_cli.local.answers import demo_file, names_of
+from querybus_cli.local.up import is_ready
+from querybus_cli.operations.operator import OPERATOR_FILE
+from querybus_cli.runtime import UsageError
+from querybus_executor.connections.diagnose import diagnose
+
+BUS_SECONDS_MAX: Final = 5.0
+DATABASE_SECONDS_MAX: Final = 30.0
+MODEL_SECONDS_MAX: Final = 5.0
+
+
+class State(StrEnum):
+    """How a part is: it works, it was not set up (which may be intended), or what was set does not work."""
+
+    OK = "ok"
+    OFF = "off"
+    FAILS = "fails"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One part, its state in words, and the next command where there is one."""
+
+    part: str
+    name: str
+    state: State
+    detail: str
+    next: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the check as JSON can hold it."""
+        return asdict(self)
+
+
+async def check_all(connections: Path | None, store: Path, environment: Mapping[str, str]) -> list[Check]:
+    """Check the bus, the services, the model and each database; UsageError for a file of connections that is none."""
+    groups = await asyncio.gather(
+        _bus(store, environment), _services(store), _model(), _databases(connections, environment)
+    )
+    return [check for group in groups for check in group]
+
+
+async def _bus(store: Path, environment: Mapping[str, str]) -> list[Check]:
+    file = store / OPERATOR_FILE
+    url, password, user = environment.get("QUERYBUS_NATS_URL"), environment.get("QUERYBUS_NATS_PASSWORD"), OPERATOR
+    if not url and file.is_file():
+        known = json.loads(file.read_text())
+        url, password = known["nats_url"], known["nats_password"]
+    if not url:
+        try:
+            version = server_binary().name
+        except EmbeddedNatsError as error:
+            return [Check("bus", "nats-server", State.FAILS, str(error), "make setup")]
+        detail = f"{version} is installed; no stack runs in {store}, `querybus ask` starts one of its own"
+        return [Check("bus", "bus", State.OFF, detail, "querybus up")]
+    try:
+        async with asyncio.timeout(BUS_SECONDS_MAX):
+            connection = await connect(url, user, password or "")
+            version = str(connection.connected_server_version)
+            await connection.close()
+    except BusRefused as error:
+        detail = f"the bus at {url} refuses the user {user}: {error}"
+        return [Check("bus", url, State.FAILS, detail, "set QUERYBUS_NATS_PASSWORD")]
+    except (TimeoutError, OSError) as error:
+        detail = f"no bus answers at {url} within {BUS_SECONDS_MAX:.0f} s ({type(error).__name__})"
+        return [Check("bus", url, State.FAILS, detail, "querybus up")]
+    return [Check("bus", url, State.OK, f"nats-server {version} answers")]
+
+
+async def _services(store: Path) -> list[Check]:
+    file = store / "processes.json"
+    if not file.is_file():
+        return []
+    addresses: Mapping[str, str] = json.loads(file.read_text())
+    ready = await asyncio.gather(*(asyncio.to_thread(is_ready, address) for address in addresses.values()))
+    log = store / "logs"
+    return [
+        Check("service", name, State.OK, "ready")
+        if good
+        else Check("service", name, State.FAILS, f"does not say that it is ready; its log is in {log}", "querybus logs --level warning")
+        for name, good in zip(addresses, ready, strict=True)
+    ]  # fmt: skip
+
+
+async def _model() -> list[Check]:
+    settings = load(ModelServiceSettings)
+    address = settings.llm_base_url.rstrip("/")
+    if not address:
+        detail = "no model is set; the built-in translator answers what it can read"
+        return [Check("model", "builtin", State.OFF, detail, "export QUERYBUS_LLM_BASE_URL=... QUERYBUS_LLM_MODEL=...")]
+    name = f"{settings.llm_model} at {address}"
+    key = settings.llm_api_key.get_secret_value() if settings.llm_api_key else ""
+    try:
+        async with httpx.AsyncClient(timeout=MODEL_SECONDS_MAX) as client:
+            answer = await client.get(f"{address}/models", headers={"Authorization": f"Bearer {key}"} if key else {})
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        detail = f"nobody answers at {address}: {type(error).__name__}"
+        return [Check("model", name, State.FAILS, detail, "set QUERYBUS_LLM_BASE_URL")]
+    if answer.status_code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+        return [Check("model", name, State.FAILS, f"{address} refuses the key", "set QUERYBUS_LLM_API_KEY")]
+    if answer.status_code != HTTPStatus.OK:
+        detail = f"{address}/models answers HTTP {answer.status_code}; an address ends in /v1 at most servers"
+        return [Check("model", name, State.FAILS, detail, "set QUERYBUS_LLM_BASE_URL")]
+    return [_listed_model(settings.llm_model, name, answer)]
+
+
+def _listed_model(model: str, name: str, answer: httpx.Response) -> Check:
+    try:
+        listed = [str(item["id"]) for item in answer.json()["data"]]
+    except (ValueError, KeyError, TypeError):
+        return Check("model", name, State.OK, "answers; it lists no models")
+    if model in listed:
+        return Check("model", name, State.OK, "answers and lists the model")
+    some = ", ".join(listed[:5])
+    return Check(
+        "model", name, State.FAILS, f"answers, but lists no model {model}; it has {some}", "set QUERYBUS_LLM_MODEL"
+    )
+
+
+async def _databases(connections: Path | None, environment: Mapping[str, str]) -> list[Check]:
+    file = connections or Path(environment.get("QUERYBUS_CONNECTIONS_FILE", "connections.yaml"))
+    if not file.is_file():
+        if connections is not None:
+            raise UsageError(f"there is no file {connections}")
+        shop = demo_file()
+        made = f"the demo shop is in {shop}" if shop.exists() else "the demo shop is made at first use"
+        detail = f"there is no {file} in this folder; {made}"
+        return [Check("database", "shop", State.OFF, detail, "querybus connect URL")]
+    try:
+        names = names_of(file)
+    except UsageError as error:
+        return [Check("database", str(file), State.FAILS, str(error), f"edit {file}")]
+    return list(await asyncio.gather(*(_database(file, name, environment) for name in names)))
+
+
+async def _database(file: Path, name: str, environment: Mapping[str, str]) -> Check:
+    try:
+        async with asyncio.timeout(DATABASE_SECONDS_MAX):
+            found = await diagnose(file, name, environment)
+    except TimeoutError:
+        detail = f"says nothing within {DATABASE_SECONDS_MAX:.0f} s"
+        return Check("database", name, State.FAILS, detail, f"querybus connections test {name} --file {file}")
+    if found.trouble is not None:
+        again = f"querybus connections test {name} --file {file}"
+        return Check("database", name, State.FAILS, f"{found.trouble.value}: {found.detail}", again)
+    if not found.tables:
+        detail = f"{found.dialect} answers, and its user can read no table"
+        return Check("database", name, State.FAILS, detail, f"querybus connections test {name} --file {file}")
+    return Check("database", name, State.OK, f"{found.dialect}, {found.tables} tables")
+
+
+def lines_of(checks: Sequence[Check]) -> Iterator[str]:
+    """Give the checks as lines for a person: state, part, what was found, and the next command below it."""
+    for check in checks:
+        title = check.part if check.part == check.name else f"{check.part} {check.name}"
+        yield f"{check.state.value:6} {title}: {check.detail}"
+        if check.next and check.state is not State.OK:
+            yield f"{'':6} next: {check.next}"
