@@ -25,8 +25,8 @@ def test_a_url_passes_as_it_is() -> None:
 
 
 def test_what_is_no_database_is_refused_and_never_made(tmp_path: Path) -> None:
-    other = tmp_path / "notes.txt"
-    other.write_text("not a database")
+    other = tmp_path / "picture"
+    other.write_bytes(bytes(range(256)))
     with pytest.raises(ValueError, match="neither a SQLite nor a DuckDB file"):
         database_url(str(other))
     with pytest.raises(ValueError, match="there is no database file"):

@@ -125,8 +125,9 @@ async def test_on_mariadb_a_certificate_is_looked_at_where_its_authority_is_name
 
 async def test_an_authority_that_cannot_be_read_or_is_not_used_is_reported_of_the_file(tmp_path: Path) -> None:
     for url, words in (
-        ("mariadb://u@h/d?ssl_ca=/no/such/file", "ssl_ca cannot be read"),
-        (f"postgresql://u@h/d?ssl=require&ssl_ca={tmp_path}/x", "verify-full"),
+        ("mariadb://u@h/d?ssl_ca=/no/such/file", "ssl_ca, ssl_cert and ssl_key cannot be read"),
+        (f"postgresql://u@h/d?ssl=disable&ssl_ca={tmp_path}/x", "verify-full"),
+        (f"postgresql://u@h/d?ssl=require&ssl_ca={tmp_path}/x", "ssl_ca, ssl_cert and ssl_key cannot be read"),
     ):
         result = await diagnose(listed(tmp_path, url), "it")
         assert (result.trouble, words in result.detail) == (Trouble.FILE, True), result

@@ -10,7 +10,6 @@ from __future__ import annotations
 import datetime as dt
 import os
 import re
-import ssl
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -18,13 +17,16 @@ from typing import Any, Final, cast
 from urllib.parse import quote
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SecretStr, ValidationError, model_validator
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError
 
 from querybus.core.catalog import Dialect, Language
 from querybus.core.policy import Access, Connection, ConnectionPolicy
 from querybus.sql.row_security import BadFilter, row_filter
+from querybus_executor.connections.addresses.address import BadAddress
+from querybus_executor.connections.addresses.local import read_address
+from querybus_executor.connections.certificates import server_context
+from querybus_executor.connections.database_url import DIALECTS, FILES
 from querybus_executor.connections.described import BadDescriptionError, MeasureWord, Relation, Unit, read_described
 from querybus_semantic.formats.document import BadFileError
 from querybus_semantic.formats.entries import pieces_of
@@ -32,40 +34,6 @@ from querybus_semantic.formats.files import read_layers
 
 _VARIABLE: Final = re.compile(r"\$\{(?:file:(?P<file>[^}]+)|(?P<name>[A-Za-z_][A-Za-z0-9_]*))\}")
 SECRET_BYTES_MAX: Final = 64 << 10
-_DIALECTS: Final[dict[str, Dialect]] = {
-    "mysql": Dialect.MYSQL,
-    "mariadb": Dialect.MYSQL,
-    "sqlite": Dialect.SQLITE,
-    "duckdb": Dialect.DUCKDB,
-    "postgresql": Dialect.POSTGRESQL,
-    "clickhouse": Dialect.CLICKHOUSE,
-    "oracle": Dialect.ORACLE,
-    "snowflake": Dialect.SNOWFLAKE,
-    "bigquery": Dialect.BIGQUERY,
-}
-
-_TITLES: Final = {
-    "sqlite": "SQLite",
-    "duckdb": "DuckDB",
-    "postgresql": "PostgreSQL",
-    "mysql": "MySQL",
-    "mariadb": "MariaDB",
-    "clickhouse": "ClickHouse",
-    "oracle": "Oracle",
-    "snowflake": "Snowflake",
-    "bigquery": "BigQuery",
-}
-_SERVER_PARAMETERS: Final[dict[str, frozenset[str]]] = {
-    "postgresql": frozenset({"host", "port", "ssl", "ssl_ca"}),
-    "mysql": frozenset({"unix_socket", "ssl_ca"}),
-    "mariadb": frozenset({"unix_socket", "ssl_ca"}),
-    "clickhouse": frozenset({"secure", "verify"}),
-    "oracle": frozenset({"protocol", "wallet_location", "config_dir"}),
-    "snowflake": frozenset({"warehouse", "role", "private_key_file", "host", "port", "protocol"}),
-    "bigquery": frozenset({"location", "credentials_file", "bytes_billed_max", "endpoint"}),
-}
-VERIFYING: Final = frozenset({"verify-ca", "verify-full"})
-"""What `ssl` of a PostgreSQL URL has to be for its server's certificate to be looked at."""
 _IN_FILES: Final = frozenset({Dialect.SQLITE, Dialect.DUCKDB})
 
 
@@ -90,7 +58,7 @@ class ConnectionConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str = Field(pattern=r"^[\w.-]{1,64}$")
-    url: SecretStr = Field(description="a SQLAlchemy URL; ${NAME} is taken from the environment")
+    url: SecretStr = Field(description="a URL, libpq keywords or a path; ${NAME} is taken from the environment")
     write_url: SecretStr | None = Field(
         default=None, description="for confirmed changes: the same database through a role that may make them"
     )
@@ -131,6 +99,7 @@ class ConnectionConfig(BaseModel):
     pool: PoolLimits = PoolLimits()
     role_may_write: bool = Field(default=False, description="take a database role that could change data")
     catalog_seconds: float = Field(default=3_600.0, gt=0, description="how often the catalog is read again")
+    _url_notes: tuple[str, ...] = PrivateAttr(default=())
 
     @model_validator(mode="after")
     def _access_once(self) -> ConnectionConfig:
@@ -151,6 +120,17 @@ class ConnectionConfig(BaseModel):
             raise BadConnections(f"{self.definitions.name}: one model is expected, it holds {len(layers)}")
         return dict(pieces_of(layers[0][0]))
 
+    def with_urls(self, urls: Mapping[str, SecretStr], notes: tuple[str, ...]) -> ConnectionConfig:
+        """Return the entry with its URLs in QueryBus's own form, and what was read otherwise than it was written."""
+        result = self.model_copy(update=urls)
+        result._url_notes = notes  # noqa: SLF001 - of its own class
+        return result
+
+    @property
+    def url_notes(self) -> tuple[str, ...]:
+        """What the URL says that is read otherwise than it is written, for its owner."""
+        return self._url_notes
+
     @property
     def applied_policy(self) -> ConnectionPolicy:
         """The policy with the entry's access."""
@@ -169,7 +149,12 @@ class ConnectionConfig(BaseModel):
     @property
     def dialect(self) -> Dialect:
         """The dialect that the URL names."""
-        return _DIALECTS[self.parsed_url.get_backend_name()]
+        return DIALECTS[self.parsed_url.get_backend_name()]
+
+    @property
+    def reads_files(self) -> bool:
+        """Whether it is a folder or file of tables (CSV, Parquet, Excel) instead of a database."""
+        return self.parsed_url.get_backend_name() == FILES
 
     @property
     def file_path(self) -> Path:
@@ -203,7 +188,7 @@ def load_connections(path: Path, environment: Mapping[str, str] = os.environ) ->
         raise BadConnections(f"{path.name} is no YAML{where}") from error
     for entry, key, beside in _named_files(read, path):
         entry[key] = str(beside)
-    return parse_connections(read, environment)
+    return parse_connections(read, environment, path.parent)
 
 
 def _named_files(read: object, path: Path) -> Iterator[tuple[dict[str, Any], str, Path]]:
@@ -217,8 +202,10 @@ def _named_files(read: object, path: Path) -> Iterator[tuple[dict[str, Any], str
                 yield cast("dict[str, Any]", entry), key, beside if beside.exists() else Path(named)
 
 
-def parse_connections(read: object, environment: Mapping[str, str] = os.environ) -> tuple[ConnectionConfig, ...]:
-    """Return the entries of what a file holds; BadConnections says what is wrong with them."""
+def parse_connections(
+    read: object, environment: Mapping[str, str] = os.environ, folder: Path | None = None
+) -> tuple[ConnectionConfig, ...]:
+    """Return the entries of what a file in `folder` holds; BadConnections says what is wrong with them."""
     problems: list[str] = []
     filled = _filled(read, environment, problems)
     if problems:
@@ -227,12 +214,14 @@ def parse_connections(read: object, environment: Mapping[str, str] = os.environ)
         entries = _File.model_validate(filled).connections
     except ValidationError as error:
         raise BadConnections("\n".join(_error_text(item) for item in error.errors(include_url=False))) from None
-    entries = tuple(map(_with_description, entries))
+    entries = tuple(_with_description(_with_address(entry, environment, folder, problems)) for entry in entries)
+    if problems:
+        raise BadConnections("\n".join(problems))
     for entry in entries:
         # A file that cannot be read is said at the start, not when a question comes.
         _ = entry.definition_pieces
     for number, entry in enumerate(entries):
-        problem = _url_problem(entry) or _write_problem(entry) or _policy_problem(entry)
+        problem = _certificates_problem(entry) or _write_problem(entry) or _policy_problem(entry)
         if problem is None and any(other.name == entry.name for other in entries[:number]):
             problem = "another connection has this name"
         if problem is not None:
@@ -240,6 +229,26 @@ def parse_connections(read: object, environment: Mapping[str, str] = os.environ)
     if problems:
         raise BadConnections("\n".join(problems))
     return entries
+
+
+def _with_address(
+    entry: ConnectionConfig, environment: Mapping[str, str], folder: Path | None, problems: list[str]
+) -> ConnectionConfig:
+    """Return the entry with its URLs in QueryBus's own form."""
+    changes: dict[str, SecretStr] = {}
+    notes: tuple[str, ...] = ()
+    for key in ("url", "write_url"):
+        written: SecretStr | None = getattr(entry, key)
+        if written is None:
+            continue
+        try:
+            address = read_address(written.get_secret_value(), environment, folder)
+        except BadAddress as error:
+            problems.append(f"connection {entry.name}: {key}: {error}")
+            continue
+        changes[key] = SecretStr(address.text)
+        notes += tuple(f"{key}: {note}" for note in address.notes)
+    return entry.with_urls(changes, notes)
 
 
 def _with_description(entry: ConnectionConfig) -> ConnectionConfig:
@@ -318,11 +327,8 @@ def _write_problem(entry: ConnectionConfig) -> str | None:
         return None
     if entry.access is Access.READ_ONLY:
         return "`write_url` is for connections whose `access` is read_write or full"
-    try:
-        backend = entry.writing_url.get_backend_name()
-    except (ArgumentError, ValueError):
-        return "`write_url` is no URL"
-    if entry.dialect in _IN_FILES or _DIALECTS.get(backend) is not entry.dialect:
+    backend = entry.writing_url.get_backend_name()
+    if entry.dialect in _IN_FILES or DIALECTS[backend] is not entry.dialect:
         return "`write_url` names another role of the same server"
     return None
 
@@ -338,38 +344,9 @@ def _policy_problem(entry: ConnectionConfig) -> str | None:
     return None
 
 
-def _url_problem(entry: ConnectionConfig) -> str | None:
+def _certificates_problem(entry: ConnectionConfig) -> str | None:
     try:
-        url = entry.parsed_url
-    except (ArgumentError, ValueError):
-        return "the URL is none; SQLAlchemy writes them dialect://user:password@host/database"
-    if url.get_backend_name() not in _DIALECTS:
-        return f"there is no engine for {url.get_backend_name()!r} here; known: {', '.join(sorted(_DIALECTS))}"
-    kind = url.get_backend_name()
-    if _DIALECTS[kind] in _IN_FILES:
-        return _file_problem(kind, url)
-    if not url.database:
-        return f"a {_TITLES[kind]} URL names its database: {kind}://user:password@host/database"
-    unknown = sorted(set(url.query) - _SERVER_PARAMETERS[kind])
-    if unknown:
-        return f"the URL's parameter {unknown[0]!r} is not known here"
-    return _authority_problem(kind, url) if "ssl_ca" in url.query else None
-
-
-def _authority_problem(kind: str, url: URL) -> str | None:
-    if kind == "postgresql" and url.query.get("ssl") not in VERIFYING:
-        return "ssl_ca needs ssl=verify-ca or ssl=verify-full"
-    try:
-        ssl.create_default_context(cafile=str(url.query["ssl_ca"]))
+        server_context(entry.parsed_url)
     except OSError as error:
-        return f"the certificates of ssl_ca cannot be read ({type(error).__name__})"
-    return None
-
-
-def _file_problem(kind: str, url: URL) -> str | None:
-    database = url.database or ""
-    if url.host or database in ("", ":memory:", ":default:") or database.startswith(("file:", "md:")):
-        return f"a {_TITLES[kind]} URL names a file: {kind}:///relative/path or {kind}:////absolute/path"
-    if url.query:
-        return f"a {_TITLES[kind]} URL takes no parameters: the file is always opened read-only"
+        return f"url: the certificates of ssl_ca, ssl_cert and ssl_key cannot be read ({type(error).__name__})"
     return None

@@ -28,6 +28,7 @@ from querybus.core.failure import Facts, Failure, FailureCode
 from querybus.core.messages import ResultColumn
 from querybus.ops.metrics import Metrics
 from querybus_executor.catalog.queries import QUERIES, read_catalog
+from querybus_executor.connections.certificates import OPTIONS, server_context
 from querybus_executor.connections.config import ConnectionConfig, PoolLimits
 from querybus_executor.connections.databases import ROLE_MAY_WRITE
 from querybus_executor.engines.mysql.errors import mysql_failure
@@ -278,16 +279,25 @@ def _cost(plan: Any) -> float | None:
     return None if text is None else float(text)
 
 
+def connect_arguments(url: URL) -> tuple[URL, dict[str, Any]]:
+    """Return the URL for SQLAlchemy's pool and what asyncmy is given beside it."""
+    context = server_context(url)
+    tls = {} if context is None else {"ssl": context}
+    plain = url.set(drivername="mysql+asyncmy").difference_update_query(OPTIONS)
+    return plain, {"connect_timeout": CONNECT_SECONDS_MAX, "charset": "utf8mb4", **tls}
+
+
 def _pool(config: ConnectionConfig, limits: PoolLimits, metrics: Metrics) -> AsyncEngine:
+    url, given = connect_arguments(config.parsed_url)
     engine = create_async_engine(
-        config.parsed_url.set(drivername="mysql+asyncmy"),
+        url,
         pool_size=limits.size,
         max_overflow=limits.overflow,
         pool_timeout=limits.wait_seconds,
         pool_recycle=limits.recycle_seconds,
         pool_reset_on_return=None,
         hide_parameters=True,
-        connect_args={"connect_timeout": CONNECT_SECONDS_MAX, "charset": "utf8mb4"},
+        connect_args=given,
     )
 
     def opened(_adapted: Any, _record: sa.pool.ConnectionPoolEntry) -> None:
@@ -306,7 +316,7 @@ def _arguments(url: URL) -> dict[str, Any]:
         "db": url.database,
     }
     given["unix_socket"] = url.query.get("unix_socket")
-    given["ssl"] = {"ca": url.query["ssl_ca"]} if "ssl_ca" in url.query else None
+    given["ssl"] = server_context(url)
     return {name: value for name, value in given.items() if value is not None}
 
 

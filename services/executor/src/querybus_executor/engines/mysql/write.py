@@ -19,8 +19,7 @@ from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure, FailureCode
 from querybus.sql.parse import kind_of
 from querybus_executor.connections.config import ConnectionConfig
-from querybus_executor.engines.mysql.edge import Mysql
-from querybus_executor.engines.server import CONNECT_SECONDS_MAX
+from querybus_executor.engines.mysql.edge import Mysql, connect_arguments
 from querybus_executor.write import Written, too_many
 
 COMMIT_SECONDS_MAX: Final = 5.0
@@ -35,16 +34,9 @@ class MysqlWriter:
     """One database, through the user of the connection's `write_url`."""
 
     def __init__(self, config: ConnectionConfig) -> None:
-        self._engine = create_async_engine(
-            config.writing_url.set(drivername="mysql+asyncmy"),
-            poolclass=NullPool,
-            hide_parameters=True,
-            connect_args={
-                "connect_timeout": CONNECT_SECONDS_MAX,
-                "charset": "utf8mb4",
-                "client_flag": CLIENT.FOUND_ROWS,
-            },
-        )
+        url, given = connect_arguments(config.writing_url)
+        given["client_flag"] = CLIENT.FOUND_ROWS
+        self._engine = create_async_engine(url, poolclass=NullPool, hide_parameters=True, connect_args=given)
         self._driver = Mysql(config.writing_url)
 
     async def write(self, sql: str, *, rows_affected_max: int, seconds_max: float) -> Written | Failure:

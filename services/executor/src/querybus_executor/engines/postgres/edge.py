@@ -9,14 +9,14 @@ text (infinity, years before Christ); numbers stay exact as `cells` says.
 from __future__ import annotations
 
 import json
-import ssl
-from collections.abc import Sequence
-from typing import Any, Final, cast
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 import asyncpg
 import sqlalchemy as sa
 from asyncpg.exceptions import InterfaceError, InternalClientError, PostgresError
 from sqlalchemy import event
+from sqlalchemy.engine import URL
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from querybus.core.catalog import Catalog, ColumnKind, Dialect
@@ -25,7 +25,8 @@ from querybus.core.messages import ResultColumn, Scalar
 from querybus.ops.metrics import Metrics
 from querybus_executor.catalog.column_kinds import kind_of_type
 from querybus_executor.catalog.queries import QUERIES, read_catalog
-from querybus_executor.connections.config import VERIFYING, ConnectionConfig, PoolLimits
+from querybus_executor.connections.certificates import server_context
+from querybus_executor.connections.config import ConnectionConfig, PoolLimits
 from querybus_executor.connections.databases import ROLE_MAY_WRITE
 from querybus_executor.engines.pool import SqlalchemyPool
 from querybus_executor.engines.postgres.errors import postgres_failure
@@ -187,13 +188,23 @@ def _largest_step(plan: dict[str, Any]) -> int:
     return largest
 
 
+def connect_arguments(url: URL, settings: Mapping[str, str]) -> tuple[URL, dict[str, Any]]:
+    """Return the URL for SQLAlchemy's pool and what asyncpg is given beside it."""
+    context, query = server_context(url), url.query
+    own = {name: str(query[name]) for name in ("search_path", "application_name") if name in query}
+    given: dict[str, Any] = {"timeout": CONNECT_SECONDS_MAX, "server_settings": {**settings, **own}}
+    if context is not None or "ssl" in query:
+        given["ssl"] = context or str(query["ssl"])
+    if "passfile" in query:
+        given["passfile"] = str(query["passfile"])
+    plain = url.set(
+        drivername="postgresql+asyncpg", query={name: query[name] for name in ("host", "port") if name in query}
+    )
+    return plain, given
+
+
 def _pool(config: ConnectionConfig, limits: PoolLimits, metrics: Metrics) -> AsyncEngine:
-    url, tls = config.parsed_url.set(drivername="postgresql+asyncpg"), {}
-    if url.query.get("ssl") in VERIFYING:
-        # The driver itself would look for the authority in somebody's home.
-        context = ssl.create_default_context(cafile=cast("str | None", url.query.get("ssl_ca")))
-        context.check_hostname = url.query["ssl"] == "verify-full"
-        url, tls = url.difference_update_query(["ssl", "ssl_ca"]), {"ssl": context}
+    url, given = connect_arguments(config.parsed_url, _SETTINGS)
     engine = create_async_engine(
         url,
         pool_size=limits.size,
@@ -204,12 +215,10 @@ def _pool(config: ConnectionConfig, limits: PoolLimits, metrics: Metrics) -> Asy
         pool_reset_on_return=None,
         hide_parameters=True,
         connect_args={
-            **tls,
-            "timeout": CONNECT_SECONDS_MAX,
+            **given,
             # DISCARD ALL forgets prepared statements, so none may be remembered on this side.
             "statement_cache_size": 0,
             "prepared_statement_cache_size": 0,
-            "server_settings": _SETTINGS,
         },
     )
 

@@ -17,8 +17,7 @@ from sqlalchemy.pool import NullPool
 
 from querybus.core.failure import Facts, Failure, FailureCode
 from querybus_executor.connections.config import ConnectionConfig
-from querybus_executor.engines.postgres.edge import Postgres, conforms
-from querybus_executor.engines.server import CONNECT_SECONDS_MAX
+from querybus_executor.engines.postgres.edge import Postgres, conforms, connect_arguments
 from querybus_executor.write import Written, too_many
 
 COMMIT_SECONDS_MAX: Final = 5.0
@@ -32,15 +31,9 @@ class PostgresWriter:
     """One database, through the role of the connection's `write_url`."""
 
     def __init__(self, config: ConnectionConfig) -> None:
-        self._engine = create_async_engine(
-            config.writing_url.set(drivername="postgresql+asyncpg"),
-            poolclass=NullPool,
-            hide_parameters=True,
-            connect_args={
-                "timeout": CONNECT_SECONDS_MAX,
-                "server_settings": {"application_name": "querybus-write", "standard_conforming_strings": "on"},
-            },
-        )
+        settings = {"application_name": "querybus-write", "standard_conforming_strings": "on"}
+        url, given = connect_arguments(config.writing_url, settings)
+        self._engine = create_async_engine(url, poolclass=NullPool, hide_parameters=True, connect_args=given)
         self._driver = Postgres()
 
     async def write(self, sql: str, *, rows_affected_max: int, seconds_max: float) -> Written | Failure:
