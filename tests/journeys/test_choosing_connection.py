@@ -55,7 +55,7 @@ def asked(stack: Running, question: str, **more: Any) -> dict[str, Any]:
 def test_a_question_goes_where_its_words_stand_and_the_answer_says_where(stack: Running) -> None:
     books = asked(stack, "How many books are there?")
     assert (books["connection"], books["rows"]) == ("library", [[3]])
-    assert "Asked of “The library”." in books["notes"]
+    assert books["connection_label"] == "The library"
     assert asked(stack, "How many patients are in each ward?")["connection"] == "clinic"
 
 

@@ -62,7 +62,7 @@ class Taught:
 
 async def run(question: str, *, connections: tuple[str, ...] = ("clinic", "library", "shop"), **more: Any) -> Any:
     thread = more.pop("thread", None)
-    body = Asked(connections=connections, thread_until_sequence=9 if thread else 0)
+    body = Asked(connections=connections, thread_until_sequence=9 if thread else 0, thread_connection=thread)
     return await generate(
         asked(question, body=body, connection=thread or connections[0], audience=more.pop("audience", "business")),
         Delivery(sequence=1, deliveries=1, now_ms=NOW_MS),

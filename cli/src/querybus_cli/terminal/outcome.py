@@ -109,6 +109,8 @@ def show(answer: Answer, console: Console, *, with_path: bool = False) -> None:
         if picture:
             parts.append(Text("\n".join(map(printable, picture))))
         parts.append(result_table(answer))
+    if asked_of := answer.get("connection_label"):
+        parts.append(f"[dim]{escape(printable(_ASKED_OF[answer.get('language') == 'zh'].format(asked_of)))}[/dim]")
     parts.extend(f"[dim]· {escape(printable(str(note)))}[/dim]" for note in answer.get("notes") or ())
     if how := _how(answer, words):
         parts.append(f"[dim]{escape(printable(how))}[/dim]")
@@ -128,6 +130,9 @@ def show_statement(sql: str, console: Console) -> None:
     """Print a statement without a frame and without breaks of the terminal's width, so that it can be copied."""
     text = printable(statement_lines(sql))
     console.print(Syntax(text, "sql", theme="ansi_dark", background_color="default").highlight(text), soft_wrap=True)
+
+
+_ASKED_OF: Final = {False: "Asked of “{}”.", True: "数据来源：“{}”。"}
 
 
 def _how(answer: Mapping[str, Any], words: str) -> str:

@@ -158,8 +158,7 @@ def admit(
     `connections` are the names of all connections; `caps` are the server's; `thread_until_sequence` is the last
     stream sequence of the thread that the request continues, which the API has looked up and found to be the
     caller's. `preferences` hold where the request is silent, and before them `thread_connection`, where the thread's last
-    question was asked. With a key the query's id is the UUIDv5 of
-    (tenant, user, key), without one a UUIDv7.
+    question was asked. With a key the query's id is the UUIDv5 of (tenant, user, key), without one a UUIDv7.
     """
     if (fault := _fault(request, credential, idempotency_key)) is not None:
         return fault
@@ -198,6 +197,7 @@ def admit(
             body_sha256=body_hash(request, continues),
             thread_until_sequence=thread_until_sequence,
             connections=place.choices,
+            thread_connection=place.connection if place.choices and place.is_of_thread else None,
         ),
     )
 
@@ -246,6 +246,7 @@ class _Place:
 
     connection: str
     choices: tuple[str, ...] = ()
+    is_of_thread: bool = False
 
 
 def _place(
@@ -269,7 +270,7 @@ def _place(
     is_question = request.operation not in _SQL_OPERATIONS and request.metrics is None
     choices = tuple(own) if is_question and len(own) <= ROUTED_MAX else ()
     if of_thread in own:
-        return _Place(of_thread, choices)
+        return _Place(of_thread, choices, is_of_thread=True)
     if of_person in own:
         return _Place(of_person)
     if choices:

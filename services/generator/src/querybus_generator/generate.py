@@ -132,7 +132,7 @@ async def generate(envelope: Drafting, delivery: Delivery, *, ports: Ports, reso
         with_hints=resources.with_hints,
         meaning=ports.meaning,
         choices=routed.choices,
-        asked_of=label_of(routed.chosen, envelope) if routed.chosen is not None else "",
+        asked_of=label_of(connection, envelope) if routed.is_one_of_several else "",
     )
     if isinstance(envelope.body, Returned):
         return await _again(subject, envelope.body, ports.history)

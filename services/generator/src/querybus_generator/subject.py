@@ -81,7 +81,7 @@ class Subject:
     choices: tuple[Connection, ...] = ()
     """The connections that the question may be about, where its words do not decide."""
     asked_of: str = ""
-    """What people call the connection that the question's words have chosen."""
+    """What people call the connection, where it was chosen among several."""
 
     @property
     def catalog(self) -> Catalog:

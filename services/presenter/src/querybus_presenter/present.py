@@ -199,6 +199,7 @@ class _Context:
             confidence=confidence_of(self.envelope, doubtful) if is_answer else None,
             explanation=self._explanation(read_as) if is_explained else "",
             reading=read_as,
+            connection_label=body.analysis.asked_of if self.may_say(body.analysis.asked_of) else "",
         )
         # The rows were checked when the conclusion was read; checking them again costs more than wording them.
         answer = answer.model_copy(update={"rows": result.rows})

@@ -195,9 +195,7 @@ class Analysis(Value):
         default=None, description="how the translator reads what a model drafted for; empty: it cannot; None: not asked"
     )
     second_confidence: float = Field(default=0.0, ge=0, le=1, description="of the second reading")
-    asked_of: str = Field(
-        default="", description="what people call the connection, where the question's words have chosen it"
-    )
+    asked_of: str = Field(default="", description="what people call the connection, where it was chosen among several")
     confidence: float | None = Field(default=None, ge=0, le=1)
     embeddings: str = Field(default="", description="empty: not asked; `used`; else why words stood alone")
 
@@ -234,6 +232,9 @@ class Asked(Value):
     forked_from: ForkedFrom | None = None
     connections: tuple[str, ...] = Field(
         default=(), description="where the caller may ask, if the request names none: the generator chooses"
+    )
+    thread_connection: str | None = Field(
+        default=None, description="where the thread's last question was asked, if the caller may ask there"
     )
 
 
@@ -423,6 +424,9 @@ class Answer(Value):
     confidence: float | None = Field(default=None, ge=0, le=1, description="how likely the answer is right, if stated")
     explanation: str = Field(default="", description="how the question was read, in words, and how sure that is")
     reading: Reading | None = None
+    connection_label: str = Field(
+        default="", description="what people call the connection, where it was chosen among several"
+    )
 
 
 class Finished(Value):

@@ -156,6 +156,9 @@ class AnswerView(View):
     query_id: str
     thread_id: str
     connection: str
+    connection_label: str = Field(
+        default="", description="what people call the connection, where it was chosen among several"
+    )
     question: str
     enriched_question: str | None = Field(description="how the question was read in its thread, if it goes on from it")
     language: Language

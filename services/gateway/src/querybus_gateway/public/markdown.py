@@ -30,6 +30,9 @@ def markdown(resource: Mapping[str, Any], base_url: str, *, link: str = "", pict
         more = int(answer.get("row_count") or 0) - min(len(answer["rows"]), ROWS_SHOWN_MAX)
         if more > 0:
             parts.append(f"{more:,} more rows" if is_english else f"还有 {more:,} 行")
+    if answer.get("connection_label"):
+        said = _plain(answer["connection_label"])
+        parts.append(f"Asked of “{said}”." if is_english else f"数据来源：“{said}”。")
     options = answer.get("options") or ()
     if options:
         parts.append("\n".join(f"{number}. {_plain(option['text'])}" for number, option in enumerate(options, 1)))

@@ -222,6 +222,7 @@ class Queries:
         until_sequence = 0
         turns: Sequence[Entry] = ()
         origin: ForkedFrom | None = None
+        forked_connection = ""
         if request.thread_id is not None and is_id(request.thread_id):
             try:
                 turns = await self._ports.log.thread(credential.tenant, request.thread_id)
@@ -234,7 +235,7 @@ class Queries:
                     until_sequence = min(until_sequence, asked_until_sequence)
                 origin = origin_of(turns)
             elif record is not None:
-                origin = record.forked_from
+                origin, forked_connection = record.forked_from, record.connection
             else:
                 return Problem(ProblemCode.NOT_FOUND, "there is no such thread")
         envelope = admit(
@@ -247,7 +248,7 @@ class Queries:
             thread_until_sequence=until_sequence,
             continues=continues,
             preferences=await self._preferred(credential),
-            thread_connection=connection_of(turns) if until_sequence else None,
+            thread_connection=(connection_of(turns) if until_sequence else None) or forked_connection,
         )
         if not isinstance(envelope, Problem) and continues is None and asked_until_sequence is None:
             envelope = as_chosen(envelope, turns)

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from querybus.core.credential import Credential
 from querybus.core.envelope import Envelope, Undecodable
-from querybus.core.messages import Asked, Finished, ForkedFrom
+from querybus.core.messages import Asked, Concluded, Finished, ForkedFrom
 from querybus.core.subjects import EventName
 from querybus_gateway.lifecycle.conclusions import finished_of
 from querybus_gateway.ports import Entry
@@ -116,13 +116,28 @@ def may_read(log: Sequence[Entry], credential: Credential) -> bool:
 
 
 def connection_of(turns: Sequence[Entry]) -> str | None:
-    """Return where the last question of a thread that can be read was asked."""
+    """Return where the last question of a thread was asked; one whose connection is not chosen yet does not count."""
     for entry in reversed(turns):
         try:
-            return entry.envelope().connection
+            envelope = entry.envelope()
         except Undecodable:
             continue
+        if not _is_undecided(envelope.body):
+            return envelope.connection
     return None
+
+
+def _is_undecided(body: object) -> bool:
+    """Whether an event leaves open where its question is asked: it was not routed yet, or a person has to choose."""
+    match body:
+        case Asked():
+            return bool(body.connections)
+        case Concluded():
+            return body.clarification is not None and any(item.connection for item in body.clarification.options)
+        case Finished():
+            return any(item.connection for item in body.answer.options)
+        case _:
+            return False
 
 
 def origin_of(turns: Sequence[Entry]) -> ForkedFrom | None:

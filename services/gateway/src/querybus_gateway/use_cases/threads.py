@@ -27,7 +27,7 @@ from querybus_gateway.admit import RANDOM_BITS
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.public.redaction import Json, public_answer, public_event, shown, status_of
 from querybus_gateway.public.resources import DescribedThreadView, ForkedFromView, ThreadView
-from querybus_gateway.use_cases.resources import is_reader
+from querybus_gateway.use_cases.resources import connection_of, is_reader
 
 LISTED_MAX: Final = 100
 TURNS_MAX: Final = 100
@@ -401,11 +401,10 @@ class Threads:
             return _MISSING
         last = max((log[-1] for log in mine.values()), key=lambda item: item.sequence)
         origin = record.forked_from if record is not None else None
-        first = _readable(next(iter(mine.values()))[0], credential)
         return {
             "thread_id": thread,
             "forked_from": _fork_view(origin),
-            "connection": first.connection if first is not None else "",
+            "connection": connection_of([log[-1] for log in mine.values()]) or "",
             "sequence": last.sequence,
             "at": last.stored_at,
             "event": last.address.event.value,

@@ -28,10 +28,10 @@ LABEL_LENGTH_MAX: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class Routed:
-    """The event with its connection: the one that was `chosen` by words, or `choices` of which a person takes one."""
+    """The event with its connection, which was chosen among several, or `choices` of which a person takes one."""
 
     envelope: Drafting
-    chosen: Connection | None = None
+    is_one_of_several: bool = False
     choices: tuple[Connection, ...] = ()
 
 
@@ -47,22 +47,23 @@ async def route(
         knowledge = await taught.read(envelope.tenant, name) if taught is not None else Knowledge(connection=name)
         candidates.append(Candidate(connection, catalog, knowledge))
     known = {item.connection.name: item.connection for item in candidates}
-    is_thread = envelope.body.thread_until_sequence > 0 and envelope.connection in known
+    of_thread = envelope.body.thread_connection
+    is_thread = of_thread in known
     result = await router.route(
         envelope.question,
         candidates,
         tenant=envelope.tenant,
-        thread_connection=envelope.connection if is_thread else None,
+        thread_connection=of_thread if is_thread else None,
     )
     if result is None:
         # Small talk is answered from any of them; a question about data is asked about.
         names = () if is_thread else tuple(known)[:CHOICES_MAX]
         first = envelope.connection if is_thread else next(iter(known), envelope.connection)
-        return Routed(_at(envelope, first), choices=tuple(known[name] for name in names) if len(names) > 1 else ())
-    chosen = None if result.choices or (is_thread and result.connection == envelope.connection) else result.connection
+        choices = tuple(known[name] for name in names) if len(names) > 1 else ()
+        return Routed(_at(envelope, first), is_one_of_several=len(known) > 1, choices=choices)
     return Routed(
         _at(envelope, result.connection),
-        chosen=known[chosen] if chosen is not None and len(known) > 1 else None,
+        is_one_of_several=len(known) > 1,
         choices=tuple(known[name] for name in result.choices) if len(result.choices) > 1 else (),
     )
 

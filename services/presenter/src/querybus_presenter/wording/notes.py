@@ -36,8 +36,6 @@ def notes_of(
     if agreement is not None and agreement in _SAID_OF_AGREEMENT and body.outcome is Outcome.ANSWERED:
         reading = (body.analysis.second_reading or "").rstrip(".。") if may_say(body.analysis.second_reading) else ""
         said = (texts.notes[f"{agreement.value}_as" if reading else agreement.value].format(reading=reading), *said)
-    if body.outcome is Outcome.ANSWERED and may_say(body.analysis.asked_of):
-        said = (texts.notes["asked_of"].format(connection=body.analysis.asked_of), *said)
     if envelope.audience != "business":
         return (*body.notes, *result.warnings, *said)
     if body.outcome is not Outcome.ANSWERED:

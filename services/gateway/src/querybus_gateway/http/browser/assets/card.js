@@ -22,6 +22,7 @@ export function answerCard(answer, context) {
     lang: answer.language,
   });
   card.append(
+    ...source(answer, context),
     h("p", { class: "sentence" }, answer.message),
     ...(answer.next_step ? [h("p", { class: "next-step" }, answer.next_step)] : []),
     ...notes(answer, texts),
@@ -35,6 +36,15 @@ export function answerCard(answer, context) {
   if (answer.sql || answer.explanation) card.append(computed(answer, context));
   card.append(actions(answer, context));
   return card;
+}
+
+/** Where the answer comes from, said only to whom has several places to ask. */
+function source(answer, { connections, texts }) {
+  if (connections.length < 2 || answer.outcome === "replied") return [];
+  const known = connections.find(({ name }) => name === answer.connection);
+  const isOpen = answer.options.some(({ connection }) => connection);
+  const label = answer.connection_label || known?.description || known?.name;
+  return label && !isOpen ? [h("p", { class: "quiet source" }, texts.askedOf(label))] : [];
 }
 
 function notes(answer, texts) {

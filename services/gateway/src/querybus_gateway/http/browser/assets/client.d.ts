@@ -37,6 +37,7 @@ export interface Answer {
   query_id: string;
   thread_id: string;
   connection: string;
+  connection_label?: string;
   question: string;
   language: "en" | "zh";
   outcome: Outcome;

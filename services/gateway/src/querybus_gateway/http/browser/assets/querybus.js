@@ -19,6 +19,8 @@ const SIGNED_IN_MINUTES = 720;
 const TURNS_AT_ONCE = 10;
 const QUESTION_LENGTH_MAX = 4_000;
 const VIEWS = ["ask", "boards", "admin"];
+const SUGGESTED_MAX = 6;
+const SUGGESTED_CONNECTIONS_MAX = 3;
 
 class QueryBusChat extends HTMLElement {
   static observedAttributes = ["token", "connection", "language", "theme", "show"];
@@ -149,7 +151,6 @@ class QueryBusChat extends HTMLElement {
     };
     return {
       me: this.#me,
-      connections: this.#connections,
       go: this.#go,
       signal: this.#leaving.signal,
       goOn: async (begin, said) => {
@@ -299,15 +300,19 @@ class QueryBusChat extends HTMLElement {
   #connectionChoice() {
     const fixed = this.getAttribute("connection");
     if (fixed || this.#connections.length < 2) return null;
-    return h(
+    // With nothing chosen the question's words decide; a thread stays where it is.
+    const choice = h(
       "select",
-      { class: "connection", "aria-label": this.#texts.connection, onchange: () => this.#newThread() },
+      { onchange: () => this.#newThread() },
+      h("option", { value: "" }, this.#texts.allData),
       this.#connections.map(({ name, description }) => h("option", { value: name }, description || name)),
     );
+    return h("label", { class: "connection quiet" }, this.#texts.connection, choice);
   }
 
+  /** The connection that the page or the person has chosen; undefined where the question is to find it. */
   get #connection() {
-    return this.getAttribute("connection") ?? this.shadowRoot.querySelector("select.connection")?.value ?? this.#connections[0]?.name;
+    return this.getAttribute("connection") || this.shadowRoot.querySelector(".connection select")?.value || undefined;
   }
 
   get #log() {
@@ -439,8 +444,13 @@ class QueryBusChat extends HTMLElement {
     const place = h("div", { class: "welcome" }, h("h2", {}, texts.hello));
     this.#log.append(place);
     try {
-      const { questions } = await this.#bus.suggestions(this.#connection, { language: this.#language });
-      const offered = questions.slice(0, 6).map((question) => button(question, () => this.#ask(question), { class: "option" }));
+      const names = this.#connection ? [this.#connection] : this.#connections.slice(0, SUGGESTED_CONNECTIONS_MAX).map(({ name }) => name);
+      const lists = await Promise.all(names.map((name) => this.#bus.suggestions(name, { language: this.#language })));
+      const count = Math.ceil(SUGGESTED_MAX / names.length);
+      // A suggestion was tried on its own connection.
+      const offered = lists.flatMap(({ connection, questions }) =>
+        questions.slice(0, count).map((question) => button(question, () => this.#ask(question, connection), { class: "option" })),
+      );
       if (offered.length) place.append(h("p", { class: "quiet" }, texts.tryThese), h("div", { class: "options" }, offered));
     } catch {
       // Without suggestions one can ask all the same.
@@ -451,8 +461,8 @@ class QueryBusChat extends HTMLElement {
     return h("div", { class: "question", "aria-label": this.#texts.you }, h("p", {}, question));
   }
 
-  async #ask(question) {
-    const more = { connection: this.#connection, threadId: this.#thread ?? undefined };
+  async #ask(question, connection = this.#connection) {
+    const more = { connection, threadId: this.#thread ?? undefined };
     await this.#goOn((key) => this.#bus.submit(question, { ...more, key, options: { language: detected(question, this.#language) } }), question);
   }
 
@@ -511,6 +521,7 @@ class QueryBusChat extends HTMLElement {
       bus: this.#bus,
       base: BASE,
       me: this.#me,
+      connections: this.#connections,
       root: this.shadowRoot,
       texts: this.#texts,
       language: this.#language,

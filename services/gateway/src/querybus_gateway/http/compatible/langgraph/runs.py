@@ -145,10 +145,7 @@ class Runs:
             question, until = again["question"], again["sequence"] - 1
         elif asking is not None and chosen_option(question, asking["answer"]) is not None:
             return await self._resume(assistant, options, asking, question, turns)
-        connection = assistant.connection or record["connection"] or None
-        return await self._ask(
-            run, Assistant(connection), options, question, shown, record["thread_id"], until_sequence=until
-        )
+        return await self._ask(run, assistant, options, question, shown, record["thread_id"], until_sequence=until)
 
     async def _ask(
         self,

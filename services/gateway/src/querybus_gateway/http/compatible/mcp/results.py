@@ -30,6 +30,7 @@ class AnswerOut(BaseModel):
     )
     query_id: str
     thread_id: str = Field(description="give it as `thread` to go on from this question")
+    connection: str = Field(default="", description="where it was asked")
     message: str = Field(description="the answer in a sentence, or what is asked back")
     next_step: str = ""
     columns: list[ColumnOut] = []
@@ -91,6 +92,7 @@ def answer_of(resource: Mapping[str, Any], base_url: str, rows_max: int) -> Answ
         status=answer["outcome"],
         query_id=resource["id"],
         thread_id=answer["thread_id"],
+        connection=answer["connection"],
         message=answer["summary"] or answer["message"],
         next_step=answer["next_step"],
         columns=columns,
