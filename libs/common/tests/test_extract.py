@@ -286,3 +286,45 @@ def test_a_fenced_query_survives_any_prose(before: str, query: str, after: str, 
 def test_no_reply_breaks_extraction(reply: str):
     result = extract(reply, Dialect.SQLITE)
     assert isinstance(result, Failure) or result.strip()
+
+
+# A misspelt first keyword
+
+QUERY = "{} city, COUNT(*) FROM ports WHERE nation_id = 2 AND size > 1 GROUP BY city ORDER BY city"
+
+
+@pytest.mark.parametrize("word", ["SELEC", "SELCT", "SELET", "SELECTT", "SLECT", "SEELCT", "selec", "Slect", "SELRCT"])
+@pytest.mark.parametrize(
+    "form", ["{}", "{};", "```sql\n{}\n```", "```\n{}\n```", "Here it is:\n\n{}", "{}\n\nIt counts them."]
+)
+def test_a_misspelt_first_keyword_is_a_statement_and_no_explanation(word: str, form: str) -> None:
+    statement = QUERY.format(word)
+    assert extract(form.format(statement), Dialect.POSTGRESQL) == statement
+
+
+def test_what_is_fenced_as_sql_is_a_statement_whatever_its_first_word_is() -> None:
+    for statement in ("PICK city FROM ports", "GET ports WHERE size > 1", "COUNT(*) FROM ports"):
+        assert extract(f"```sql\n{statement}\n```", Dialect.SQLITE) == statement
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Selects every city from ports where size is known.",
+        "Selected cities from ports are not stored here.",
+        "Which ports do you mean?",
+        "Width and height of ports are not stored.",
+        "With respect to ports, nothing is stored.",
+        "Updates to ports are not made here.",
+        "Deleted ports cannot be found.",
+        "```sql\n-- The tables hold no ports.\n```",
+        "```sql\nNo relevant tables were found for this question.\n```",
+    ],
+)
+def test_a_sentence_that_begins_like_a_keyword_stays_a_sentence(reply: str) -> None:
+    assert isinstance(extract(reply, Dialect.SQLITE), Failure)
+
+
+def test_a_statement_behind_a_misspelt_keyword_is_never_taken_for_its_own_inner_query() -> None:
+    whole = "WTIH big AS (SELECT city FROM ports WHERE size > 1) SELECT COUNT(*) FROM big"
+    assert extract(whole, Dialect.SQLITE) == whole

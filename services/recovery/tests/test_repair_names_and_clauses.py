@@ -191,6 +191,8 @@ CLAUSES = [
     ("SELECT origin, COUNT(*) FROM voyages GROUP origin ORDER COUNT(*) DESC LIMIT 1", "SELECT 'OSL', 2"),
     ("SELECT v.voyage_id p.city FROM voyages v JOIN ports p ON v.origin = p.port_code WHERE p.city = 'Bergen'", "SELECT 3, 'Bergen'"),
     ("SELECT city FROM ports WHERE nation_id = 2 AND;", "SELECT 'Cadiz'"),
+    ("SELCT city FROM ports WHERE nation_id = 2", "SELECT 'Cadiz'"),
+    ("WTIH p AS (SELECT city FROM ports WHERE nation_id = 2) SELECT city FROM p", "SELECT 'Cadiz'"),
 ]  # fmt: skip
 
 

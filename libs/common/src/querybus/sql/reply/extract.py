@@ -31,6 +31,7 @@ from querybus.sql.reply.blocks import (
     without_marks,
     without_stray_quote,
 )
+from querybus.sql.reply.first_keyword import correct_first_keyword
 from querybus.sql.reply.keyed import json_objects, statements_in, yaml_statement
 from querybus.sql.reply.placeholders import open_value
 from querybus.sql.reply.typography import plain, unescaped
@@ -60,6 +61,7 @@ _CONTINUES = re.compile(
 )
 _HEADED_QUERY = re.compile(r"^[ \t]*#{1,6}[^\n]*\n\s*(?=\(*\s*(SELECT|WITH)\b)", re.IGNORECASE | re.MULTILINE)
 _BROKEN_START = re.compile(r"\(*\s*(SELECT\s[\s\S]*\sFROM\s|WITH\s[\s\S]*\sAS\s*\()", re.IGNORECASE)
+_CLAUSE_WORD = re.compile(r"\b(SELECT|FROM|WHERE|JOIN|GROUP BY|ORDER BY|VALUES|SET)\b")
 _HEADING = re.compile(
     r"[\s#>*_-]*(explanation|note|notes|answer|result|output|this|it|the|here|sql|query|please)\b(?!\s*(\.|,|\(|AS\b))",
     re.IGNORECASE,
@@ -122,6 +124,8 @@ def _extracted(reply: str, dialect: Dialect, *, is_cut: bool) -> str | Failure:
         return result
     blocks = blocks_of(text, closed_only=is_cut)
     sql_blocks = [body for tag, body in blocks if tag in SQL_TAGS and starts_as_statement(body)]
+    # What is fenced as SQL is a statement whatever its first word is: it fails as one, and can be repaired as one.
+    sql_blocks = sql_blocks or [body for tag, body in blocks if tag in SQL_TAGS and not _holds_no_sql(body)]
     if sql_blocks:
         return _one_statement(sql_blocks[-1], dialect)
     if len(blocks) == 1:
@@ -132,10 +136,31 @@ def _extracted(reply: str, dialect: Dialect, *, is_cut: bool) -> str | Failure:
         return Failure.of(FailureCode.UNKNOWN_GENERATION_FAILURE, "the reply was cut at its token limit")
     bare = without_marks(text) if not blocks else None
     for candidate in (*(body for _, body in reversed(blocks)), *([bare] if bare else ())):
-        result = _structured(candidate, dialect) or _in_program(candidate, dialect) or _in_prose(candidate, dialect)
+        result = _structured(candidate, dialect) or _in_program(candidate, dialect)
+        # Before running text is searched: that would begin at the next SELECT, which is another statement.
+        result = result or _misspelt(candidate, dialect) or _in_prose(candidate, dialect)
         if result is not None:
             return result
     return no_sql(text)
+
+
+def _holds_no_sql(text: str) -> bool:
+    """Whether a block fenced as SQL says in words, in a comment or in a structure why it holds none."""
+    bare = COMMENT.sub("", text).strip()
+    is_query = correct_first_keyword(bare) is not None or _CLAUSE_WORD.search(bare) is not None
+    return not bare or bare[0] in "{[" or re.search(r"[A-Za-z]", bare) is None or (not is_query and _is_prose(bare))
+
+
+def _misspelt(text: str, dialect: Dialect) -> str | None:
+    """Return the statement that a text would be if its first keyword were spelled right, as it is written; else None."""
+    for start in (0, *(match.end() for match in _BLANK_LINE.finditer(text))):
+        correct = correct_first_keyword(text[start:])
+        if correct is not None and not _reads_as_prose(correct):
+            length = len(correct) - len(text[start:])
+            result = _trimmed(correct, dialect)
+            if isinstance(result, str):
+                return text[start : start + len(result) - length].strip()
+    return None
 
 
 def no_sql(text: str) -> Failure:
@@ -233,7 +258,9 @@ def _one_statement(text: str, dialect: Dialect) -> str | Failure:
 def _in_prose(text: str, dialect: Dialect) -> str | Failure | None:
     """Return the statement in running text: the whole of it, or from the first word of a query that parses."""
     if _CHANGING_START.match(text) or (
-        re.match(r"\(*\s*(SELECT|WITH)\b", text, re.IGNORECASE) and not _reads_as_prose(text)
+        re.match(r"\(*\s*(SELECT|WITH)\b", text, re.IGNORECASE)
+        and not _reads_as_prose(text)
+        and (_CLAUSE_WORD.search(text.upper()) is not None or not _is_prose(text))
     ):
         return _until_prose(text, dialect)
     changing = {match.start() for match in _CHANGING_START.finditer(text)}

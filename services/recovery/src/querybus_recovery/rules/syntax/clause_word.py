@@ -1,11 +1,13 @@
 """A word that a clause lacks, or has once too often, is put right where the text then reads.
 
 `ORDER price` and `GROUP city` get their BY, a second WHERE and the TO of a BETWEEN become AND, a comma is put between two
-outputs, and an AND, OR or comma with nothing after it goes. What was meant is not in doubt, so no meaning is assumed.
+outputs, an AND, OR or comma with nothing after it goes, and a misspelt first keyword of a query is spelled right. What was
+meant is not in doubt, so no meaning is assumed.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -17,12 +19,14 @@ from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft, RuleName
 from querybus.sql.edit import read
 from querybus.sql.parse import GRAMMARS, parse
+from querybus.sql.reply.first_keyword import correct_first_keyword
 from querybus_recovery.rules.candidate import Candidate
 
 CHANGES_MAX: Final = 4
 _OPENING: Final = frozenset({"SELECT", "WHERE", "HAVING", "UNION", "INTERSECT", "EXCEPT"})
 _DANGLING: Final = frozenset({"AND", "OR", ","})
 _ENDING: Final = frozenset({"FROM", "GROUP BY", "ORDER BY", "LIMIT", "HAVING", "WHERE", ")", ";"})
+_QUERY_KEYWORD: Final = re.compile(r"[\s(]*(SELECT|WITH)\b")
 _Change = tuple[int, int, str]
 """Where the old piece begins and ends in the text, and what stands there then."""
 
@@ -40,7 +44,7 @@ def clause_word(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candi
         tokens = list(GRAMMARS[draft.dialect].tokenize(text))
     except SqlglotError:
         return ()
-    changes = list(_changes(tokens))
+    changes = [*_first_keyword(text), *_changes(tokens)]
     if not 0 < len(changes) <= CHANGES_MAX:
         return ()
     after = text
@@ -51,6 +55,14 @@ def clause_word(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candi
         return ()
     before = ", ".join(text[start:end] or new.strip() for start, end, new in changes)
     return (Candidate(RuleName.CLAUSE_WORD, after, keeps_meaning=True, before=before, doubt=0.05),)
+
+
+def _first_keyword(text: str) -> Iterator[_Change]:
+    correct = correct_first_keyword(text)
+    # A query only: nobody is guessed to have meant a change.
+    if correct is not None and (query := _QUERY_KEYWORD.match(correct)) is not None:
+        end = query.end(1) - (len(correct) - len(text))
+        yield query.start(1), end, query[1]
 
 
 def _changes(tokens: list[Any]) -> Iterator[_Change]:
