@@ -131,3 +131,78 @@ def test_on_duckdb_what_chooses_columns_by_pattern_is_masked_whole(sql: str) -> 
     statement = parse(sql, Dialect.DUCKDB)
     assert isinstance(statement, Statement), statement
     assert personal_columns(statement.tree, CATALOG).of(1) == (CONTACT,)
+
+
+CLIENTS = Table(name="clients", columns=(text("id"), text("city"), text("email", personal=True)))
+STAGED = Table(name="clients", schema_name="staging", columns=(text("id"), text("city"), text("email")))
+ENGINES = (
+    (Dialect.POSTGRESQL, "public", '"clients"', "public"),
+    (Dialect.POSTGRESQL, "crm", '"clients"', "crm"),
+    (Dialect.POSTGRESQL, None, "clients", "public"),
+    (Dialect.DUCKDB, "main", "clients", "main"),
+    (Dialect.MYSQL, "shop", "`clients`", "`shop`"),
+    (Dialect.CLICKHOUSE, "default", "clients", "`default`"),
+    (Dialect.ORACLE, "APP", '"CLIENTS"', "APP"),
+    (Dialect.SNOWFLAKE, "PUBLIC", "clients", "PUBLIC"),
+    (Dialect.BIGQUERY, "sales", "`clients`", "sales"),
+    (Dialect.SQLITE, None, "clients", "main"),
+)
+
+
+def of_engine(dialect: Dialect, default: str | None, sql: str, count: int) -> tuple[Personal | None, ...]:
+    statement = parse(sql, dialect)
+    assert isinstance(statement, Statement), statement
+    catalog = Catalog(connection="c", dialect=dialect, default_schema=default, tables=(CLIENTS, STAGED))
+    return personal_columns(statement.tree, catalog).of(count)
+
+
+@pytest.mark.parametrize(("dialect", "default", "table", "schema"), ENGINES)
+def test_a_table_of_the_default_schema_is_the_same_with_and_without_its_schema(
+    dialect: Dialect, default: str | None, table: str, schema: str
+) -> None:
+    for place in (table, f"{schema}.{table}"):
+        sql = f"SELECT c.city, c.email, count(*) FROM {place} AS c GROUP BY c.city, c.email"
+        assert of_engine(dialect, default, sql, 3) == (None, CONTACT, None), sql
+
+
+@pytest.mark.parametrize(("dialect", "default", "table", "schema"), ENGINES)
+def test_a_table_of_another_schema_is_judged_by_its_own_columns_and_one_of_a_foreign_schema_is_unknown(
+    dialect: Dialect, default: str | None, table: str, schema: str
+) -> None:
+    del schema
+    known = f"SELECT c.city, c.email FROM staging.{table} AS c"
+    assert of_engine(dialect, default, known, 2) == (None, None)
+    foreign = f"SELECT c.city, count(*), 1 FROM elsewhere.{table} AS c GROUP BY c.city"
+    assert of_engine(dialect, default, foreign, 3) == (CONTACT, None, None)
+
+
+@pytest.mark.parametrize("place", ["other.public.clients", "clients.public.clients"])
+def test_a_table_of_another_database_is_unknown(place: str) -> None:
+    sql = f"SELECT c.city, count(*) FROM {place} AS c GROUP BY c.city"
+    assert of_engine(Dialect.POSTGRESQL, "public", sql, 2) == (CONTACT, None)
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("SELECT g.m, count(c.id) FROM generate_series(1, 12) AS g(m) LEFT JOIN clients AS c ON TRUE GROUP BY g.m",
+         (None, None)),
+        ("SELECT v.x, c.email FROM (VALUES (1, 'a')) AS v(x, y), clients AS c", (None, CONTACT)),
+        ("SELECT u.part, c.city FROM clients AS c, unnest(string_to_array(c.email, '@')) AS u(part)", (CONTACT, None)),
+        ("SELECT (SELECT email FROM generate_series(1, 1) AS g(n)) AS x, city FROM clients", (CONTACT, None)),
+        ("SELECT x, y FROM (SELECT email, city FROM clients) AS s(y, x)", (None, CONTACT)),
+        ("WITH q(x, y) AS (SELECT email, city FROM clients) SELECT y, x FROM q", (None, CONTACT)),
+        ("SELECT date_trunc('month', email), date_trunc('day', email) FROM clients", (None, CONTACT)),
+        ("SELECT extract(year FROM email), extract(epoch FROM email) FROM clients", (None, CONTACT)),
+        ("SELECT sum(f.x), f.x FROM some_function() AS f(x), clients GROUP BY f.x", (None, CONTACT)),
+    ],
+)  # fmt: skip
+def test_rows_that_a_statement_makes_itself_show_what_they_are_made_of(
+    sql: str, expected: tuple[Personal | None, ...]
+) -> None:
+    assert of_engine(Dialect.POSTGRESQL, "public", sql, 2) == expected
+
+
+def test_clickhouse_counts_of_distinct_values_show_nothing() -> None:
+    sql = "SELECT uniqExact(email), groupArray(email) FROM clients"
+    assert of_engine(Dialect.CLICKHOUSE, "default", sql, 2) == (None, CONTACT)

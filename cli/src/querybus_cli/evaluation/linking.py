@@ -26,6 +26,7 @@ from querybus.core.catalog import Catalog, Column, Dialect, ForeignKey, Table
 from querybus.core.failure import Failure
 from querybus.llm import EmbeddingClient, EmbeddingServiceSettings
 from querybus.ops.metrics import Metrics
+from querybus.sql.names.meaning import table_meant
 from querybus.text.synonyms import link_words
 from querybus.text.tokens import token_estimate
 from querybus.text.words import words_of
@@ -149,7 +150,7 @@ def needed(sql: str, catalog: Catalog) -> tuple[frozenset[str], frozenset[tuple[
         sources = {
             alias.lower(): result
             for alias, source in scope.sources.items()
-            if isinstance(source, exp.Table) and (result := catalog.table(source.name)) is not None
+            if isinstance(source, exp.Table) and (result := table_meant(source, catalog)) is not None
         }
         tables |= {table.name.lower() for table in sources.values()}
         for column in scope.columns:

@@ -236,8 +236,10 @@ class _Edit:
 
     def _referred(self, label: str) -> exp.Column | None:
         for alias, source in list(self.scope.sources.items()):
-            for key in source.foreign_keys if isinstance(source, Table) else ():
-                table = self._catalog.table(key.referred_table)
+            if not isinstance(source, Table):
+                continue
+            for key in source.foreign_keys:
+                table = self._catalog.referred(key, source)
                 column = self._named(table, label) if table is not None else None
                 if table is None or column is None:
                     continue

@@ -16,6 +16,7 @@ from typing import Final
 from sqlglot import exp
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
+from querybus.sql.names.meaning import table_meant
 from querybus.sql.parse import Form, Statement
 
 COMPARED_WARNING: Final = (
@@ -160,11 +161,7 @@ class _Names:
             for node in [*([source.this] if source is not None else []), *(join.this for join in joins)]:
                 is_table = isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier)
                 is_cte = is_table and node.name.lower() in ctes and not node.args.get("db")
-                table = (
-                    catalog.table(node.name, node.args["db"].name if node.args.get("db") else None)
-                    if is_table
-                    else None
-                )
+                table = table_meant(node, catalog) if isinstance(node, exp.Table) and is_table else None
                 sources[node.alias_or_name.lower()] = None if is_cte else table
             self._sources[id(select)] = sources
             self._using[id(select)] = {

@@ -16,6 +16,7 @@ from sqlglot import exp
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
 from querybus.core.messages import Result
 from querybus.sql.conditions.scope import Scope, conjuncts, projection, scope_of
+from querybus.sql.names.meaning import table_meant
 from querybus_presenter.summaries.values import number
 
 _WHOLE_DIVISION: Final = frozenset({Dialect.SQLITE, Dialect.POSTGRESQL})
@@ -283,7 +284,7 @@ def _counts_another_thing(tree: exp.Expr, catalog: Catalog, question: str) -> bo
 
 def _tables_of(tree: exp.Expr, catalog: Catalog) -> tuple[Table, ...]:
     """Return the catalog's tables that a statement reads anywhere."""
-    found = (catalog.table(node.name, node.db or None) for node in tree.find_all(exp.Table))
+    found = (table_meant(node, catalog) for node in tree.find_all(exp.Table))
     return tuple(table for table in found if table is not None)
 
 

@@ -28,13 +28,10 @@ class Opinion:
 
 def rows_of(static: Checked, catalog: Catalog) -> int | None:
     """Return the rows of the largest table that is read, where the catalog knows: for engines without estimates."""
-    tables = {
-        f"{table.schema_name}.{table.name}" if table.schema_name else table.name: table for table in catalog.tables
-    }
     result = [
         table.row_estimate
         for name in static.tables
-        if (table := tables.get(name)) is not None and table.row_estimate is not None
+        if (table := catalog.table_at(name)) is not None and table.row_estimate is not None
     ]
     return max(result, default=None)
 

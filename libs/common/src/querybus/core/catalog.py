@@ -1,5 +1,8 @@
 """What is known of a connected database: tables, columns, keys, names for people, and some values.
 
+Quoted names are exact on PostgreSQL, Oracle, Snowflake and ClickHouse; everywhere else case does not count. A catalog's
+lower-case name on Oracle and Snowflake is one that was made without quotes, as SQLAlchemy reports it.
+
 A catalog is a frozen value without I/O. Text in it (comments, names, values) is data from outside: it is quoted
 and bounded wherever it is shown or sent, never followed.
 """
@@ -7,6 +10,7 @@ and bounded wherever it is shown or sent, never followed.
 from __future__ import annotations
 
 import hashlib
+import string
 from collections.abc import Mapping
 from datetime import date
 from enum import StrEnum
@@ -36,6 +40,60 @@ class Dialect(StrEnum):
     ORACLE = "oracle"
     SNOWFLAKE = "snowflake"
     BIGQUERY = "bigquery"
+
+
+DEFAULT_SCHEMA: Final[dict[Dialect, str]] = {
+    Dialect.SQLITE: "main",
+    Dialect.DUCKDB: "main",
+    Dialect.POSTGRESQL: "public",
+    Dialect.SNOWFLAKE: "PUBLIC",
+    Dialect.CLICKHOUSE: "default",
+}
+"""What the default schema is called where a catalog names none."""
+
+_EXACT: Final = frozenset({Dialect.CLICKHOUSE})
+_UPPER: Final = frozenset({Dialect.ORACLE, Dialect.SNOWFLAKE})
+_QUOTED_IS_EXACT: Final = _UPPER | {Dialect.POSTGRESQL}
+_ASCII_ONLY: Final = frozenset({Dialect.SQLITE, Dialect.DUCKDB, Dialect.POSTGRESQL})
+"""These fold A to Z and no other letter: U+212A is no k to them."""
+_ASCII_LOWER: Final = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+_ASCII_UPPER: Final = str.maketrans(string.ascii_lowercase, string.ascii_uppercase)
+
+
+def fold(name: str, dialect: Dialect, *, quoted: bool) -> str:
+    """Return the name as the engine compares it.
+
+    >>> fold("Orders", Dialect.ORACLE, quoted=False), fold("Orders", Dialect.SQLITE, quoted=True)
+    ('ORDERS', 'orders')
+    >>> fold("\u212a", Dialect.SQLITE, quoted=False) == "k"
+    False
+    """
+    if dialect in _EXACT or (quoted and dialect in _QUOTED_IS_EXACT):
+        return name
+    if dialect is Dialect.ORACLE:
+        return "".join(map(_upper, name))
+    if dialect is Dialect.SNOWFLAKE:
+        return name.translate(_ASCII_UPPER)
+    if dialect in _ASCII_ONLY:
+        return name.translate(_ASCII_LOWER)
+    return "".join(map(_lower, name))
+
+
+def _upper(letter: str) -> str:
+    folded = letter.upper()
+    return folded if folded.lower() == letter else letter
+
+
+def _lower(letter: str) -> str:
+    folded = letter.lower()
+    return folded if folded.upper() == letter else letter
+
+
+def fold_known(name: str, dialect: Dialect) -> str:
+    """Return a catalog's own name as the engine compares it."""
+    if dialect in _UPPER and name == name.lower():
+        return name.upper()
+    return fold(name, dialect, quoted=True)
 
 
 class ColumnKind(StrEnum):
@@ -122,6 +180,11 @@ class Table(_Value):
     synonyms: tuple[str, ...] = ()
     row_estimate: int | None = None
 
+    @property
+    def qualified(self) -> str:
+        """The name of a table, with its schema where that is not the default one."""
+        return f"{self.schema_name}.{self.name}" if self.schema_name else self.name
+
     def column(self, name: str) -> Column | None:
         """Return the column of that name, case ignored, or None."""
         return self._by_name.get(name.lower())
@@ -129,6 +192,10 @@ class Table(_Value):
     @cached_property
     def _by_name(self) -> dict[str, Column]:
         return {column.name.lower(): column for column in self.columns}
+
+
+def _alike(one: str | None, other: str | None) -> bool:
+    return (one or "").lower() == (other or "").lower()
 
 
 class Catalog(_Value):
@@ -145,14 +212,60 @@ class Catalog(_Value):
     today: date | None = Field(default=None, description="the day that counts as today, of data that stands still")
 
     def table(self, name: str, schema_name: str | None = None) -> Table | None:
-        """Return the table of that name, case ignored; without a schema the default schema wins."""
-        result = self._by_name.get(name.lower(), ())
-        if schema_name is not None:
-            return next((table for table in result if (table.schema_name or "").lower() == schema_name.lower()), None)
-        default = (self.default_schema or "").lower()
-        return next(
-            (table for table in result if (table.schema_name or "").lower() == default), result[0] if result else None
+        """Return the table that a name means, the one place where a qualified name meets the catalog.
+
+        A table without a schema stands in the default schema. Without `schema_name` a table of the default schema wins,
+        then the first. Case is ignored, but of two tables that differ by case the one that is spelt so wins.
+        """
+        found = self._by_name.get(name.lower(), ())
+        if schema_name:
+            found = tuple(table for table in found if _alike(self.schema_of(table), schema_name))
+        else:
+            found = tuple(table for table in found if self.is_default(table)) or found
+        if len(found) < 2:
+            return found[0] if found else None
+        return max(
+            found,
+            key=lambda table: (
+                not schema_name or self._is_spelt(self.schema_of(table) or "", schema_name),
+                self._is_spelt(table.name, name),
+            ),
         )
+
+    def table_at(self, text: str) -> Table | None:
+        """Return the table of a text as `qualified` writes it: `table`, or `schema.table`."""
+        schema, _, name = text.rpartition(".")
+        return (self.table(name, schema) if schema else None) or self.table(text)
+
+    def referred(self, key: ForeignKey, table: Table) -> Table | None:
+        """Return the table that a foreign key of `table` refers to: without a schema in the default one, else beside it."""
+        found = self.table(key.referred_table, key.referred_schema)
+        if key.referred_schema is None and (found is None or not self.is_default(found)):
+            return self.table(key.referred_table, self.schema_of(table)) or found
+        return found
+
+    def schema_of(self, table: Table) -> str | None:
+        """Return the schema in which a table stands; None where nothing says it."""
+        return table.schema_name or self.default_schema or DEFAULT_SCHEMA.get(self.dialect)
+
+    def is_default(self, table: Table) -> bool:
+        """Return whether a table stands in the default schema."""
+        return table.schema_name is None or self._is_spelt(table.schema_name, self.default_schema or "")
+
+    def names_of(self, table: Table) -> frozenset[str]:
+        """Return the names by which a policy may list a table, in lower case: with and without its schema."""
+        return frozenset({table.name.lower(), f"{self.schema_of(table)}.{table.name}".lower()})
+
+    def _is_spelt(self, known: str, written: str) -> bool:
+        return fold_known(known, self.dialect) == fold_known(written, self.dialect)
+
+    def position(self, table: Table | None) -> int | None:
+        """Return the position of one of the catalog's own tables."""
+        return None if table is None else self._positions[table.schema_name, table.name]
+
+    @cached_property
+    def _positions(self) -> dict[tuple[str | None, str], int]:
+        return {(table.schema_name, table.name): number for number, table in enumerate(self.tables)}
 
     @cached_property
     def has_units(self) -> bool:

@@ -15,8 +15,9 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
-from querybus.core.catalog import Catalog, Dialect
+from querybus.core.catalog import Catalog, Dialect, Table
 from querybus.core.failure import Failure
+from querybus.sql.names.meaning import table_meant
 from querybus.sql.parse import Form, parse
 
 
@@ -70,7 +71,9 @@ class Source:
 
     alias: str
     columns: tuple[str, ...]
-    table: str | None
+    table: str | None = None
+    known: Table | None = None
+    """The catalog's table, where the name is one of its."""
 
     def owned(self, column: str) -> str | None:
         """Return the column's name as the source spells it, case ignored."""
@@ -262,12 +265,12 @@ def own_sources(scope: Scope, catalog: Catalog) -> Iterator[Source]:
     """Yield the sources of a scope's own FROM and joins, in their order."""
     for alias, (_, source) in scope.selected_sources.items():
         if isinstance(source, exp.Table):
-            table = catalog.table(source.name, source.db or None)
+            table = table_meant(source, catalog)
             columns = tuple(column.name for column in table.columns) if table else ()
-            yield Source(alias, columns, source.name)
+            yield Source(alias, columns, source.name, table)
         else:
             columns = tuple(item for item in getattr(source.expression, "named_selects", ()) if item)
-            yield Source(alias, columns, None)
+            yield Source(alias, columns)
 
 
 def is_compared(select: exp.Select | None) -> bool:

@@ -11,9 +11,8 @@ from typing import Any, Final, cast
 
 from sqlglot import exp
 
-from querybus.core.catalog import Dialect
+from querybus.core.catalog import Dialect, fold
 from querybus.sql.guard.allowed.nodes import STATEMENT_NODES
-from querybus.sql.names.index import fold
 
 SELF_VISIBLE: Final = frozenset({Dialect.SQLITE, Dialect.ORACLE, Dialect.SNOWFLAKE})
 """Dialects in which a CTE may refer to itself without the word RECURSIVE."""

@@ -15,13 +15,13 @@ from typing import Final, cast
 
 from sqlglot import ErrorLevel, exp
 
-from querybus.core.catalog import Column, Dialect
+from querybus.core.catalog import DEFAULT_SCHEMA, Column, Dialect, fold_known
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.policy import ROW_FILTER_PARAMETERS, ConnectionPolicy, Reader
 from querybus.sql.facts import StatementFacts, fold_of, sources_of
 from querybus.sql.guard.rules import Rule, refuse
 from querybus.sql.names.canonical import canonicalise
-from querybus.sql.names.index import DEFAULT_SCHEMAS, KnownTable, NameIndex, fold_known
+from querybus.sql.names.index import KnownTable, NameIndex
 from querybus.sql.names.sources import Sources
 from querybus.sql.parse import GRAMMARS, PARSER_ERRORS, Form, Statement, parse
 
@@ -358,7 +358,7 @@ def _unqualify(facts: StatementFacts, bare: set[tuple[str | None, str]], index: 
         if schema is None or table is None or fold_of(table, dialect) not in names:
             continue
         folded = fold_of(schema, dialect)
-        if index.knows_schema(folded) or folded in DEFAULT_SCHEMAS.get(dialect, frozenset()):
+        if index.knows_schema(folded) or folded == DEFAULT_SCHEMA.get(dialect):
             column.set("db", None)
             column.set("catalog", None)
 

@@ -40,7 +40,7 @@ def bound(layer: Layer, catalog: Catalog) -> tuple[Layer, tuple[str, ...]]:
         if table is None:
             missing.append(name)
             continue
-        source = f"{table.schema_name}.{table.name}" if table.schema_name else table.name
+        source = table.qualified
         fields = {key: _typed(item, table) for key, item in dataset.fields.items()}
         datasets[name] = replace(dataset, source=source, fields=fields)
     relations = tuple(one for one in layer.relations if one.many in datasets and one.one in datasets)

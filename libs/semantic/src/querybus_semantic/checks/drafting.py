@@ -35,7 +35,7 @@ def draft_of(catalog: Catalog, pairs: Iterable[tuple[str, str]] = ()) -> Layer:
     for table in tables.values():
         datasets[table.name] = Dataset(
             name=table.name,
-            source=f"{table.schema_name}.{table.name}" if table.schema_name else table.name,
+            source=table.qualified,
             primary_key=table.primary_key,
             unique_keys=table.unique_keys,
             fields={column.name: _field(column, table.row_estimate) for column in table.columns},

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from querybus.core.catalog import Catalog, ColumnKind, Table
 from querybus.core.failure import Failure
+from querybus.sql.names.meaning import table_meant
 from querybus.sql.parse import parse
 from querybus_semantic.compiling.expressions import aggregates
 from querybus_semantic.layer.definitions import Metric, Words
@@ -24,7 +25,7 @@ def figures_of(catalog: Catalog, question: str, sql: str) -> list[Metric]:
     parsed = parse(sql, catalog.dialect)
     tree = None if isinstance(parsed, Failure) else parsed.tree
     named = list(tree.find_all(exp.Table)) if isinstance(tree, exp.Select) and tree.find(*_NOT_PLAIN) is None else []
-    table = catalog.table(named[0].name, named[0].db or None) if len(named) == 1 else None
+    table = table_meant(named[0], catalog) if len(named) == 1 else None
     if tree is None or table is None:
         return []
     where = tree.args.get("where")

@@ -389,7 +389,7 @@ class CatalogIndex:
         if column.kind not in {ColumnKind.INTEGER, ColumnKind.OTHER} or len(names) < 2:
             return names
         for key in table.foreign_keys:
-            referred = self.catalog.table(key.referred_table, key.referred_schema)
+            referred = self.catalog.referred(key, table)
             if key.columns == (column.name,) and referred is not None and referred is not table:
                 theirs = set(self._names(referred, owner=""))
                 kept = tuple(name for name in names[1:] if name not in theirs and _singular(name) not in theirs)

@@ -206,10 +206,9 @@ def _cost(path: Sequence[Edge]) -> float:
 
 
 def _declared(catalog: Catalog) -> Iterable[Edge]:
-    places = {(table.schema_name, table.name.lower()): index for index, table in enumerate(catalog.tables)}
     for number, table in enumerate(catalog.tables):
         for key in table.foreign_keys:
-            target = places.get((key.referred_schema or table.schema_name, key.referred_table.lower()))
+            target = catalog.position(catalog.referred(key, table))
             if target is None or not _plausible(table, key.columns, catalog.tables[target], key.referred_columns):
                 continue
             yield Edge(

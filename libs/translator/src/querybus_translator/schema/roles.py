@@ -37,15 +37,12 @@ class Role:
 
 def roles_of(catalog: Catalog) -> tuple[Role, ...]:
     """Return the roles of a catalog in its order, at most ROLES_MAX."""
-    places = {(table.schema_name, table.name.lower()): number for number, table in enumerate(catalog.tables)}
     taken = {name_words(table.name) for table in catalog.tables}
     taken |= {name for table in catalog.tables if len(table.primary_key) == 1 for name in _names(*table.primary_key)}
     roles: list[Role] = []
     for number, table in enumerate(catalog.tables):
         keys = [
-            (key, places.get((key.referred_schema or table.schema_name, key.referred_table.lower())))
-            for key in table.foreign_keys
-            if len(key.columns) == 1
+            (key, catalog.position(catalog.referred(key, table))) for key in table.foreign_keys if len(key.columns) == 1
         ]
         times = Counter(target for _, target in keys)
         for key, target in keys:

@@ -426,7 +426,7 @@ class _Names:
 
     def table(self, number: int) -> exp.Table:
         table = self._index.table(number)
-        schema = table.schema_name if table.schema_name != self._index.catalog.default_schema else None
+        schema = None if self._index.catalog.is_default(table) else table.schema_name
         made = exp.Table(this=_identifier(table.name), db=_identifier(schema) if schema else None)
         alias = self._aliases.get(number)
         if alias is not None:

@@ -52,7 +52,7 @@ def _references(table: Table, catalog: Catalog, relations: tuple[str, ...]) -> l
         (name, _, column), (target, _, key) = own.rpartition("."), other.rpartition(".")
         if name.casefold() != table.name.casefold() or (source := table.column(column)) is None:
             continue
-        referred = catalog.table(target)
+        referred = catalog.table_at(target)
         held = None if referred is None else referred.column(key)
         if referred is None or held is None:
             continue

@@ -400,7 +400,7 @@ class LinkIndex:
         neighbours: dict[int, set[int]] = defaultdict(set)
         for position, table in enumerate(self.catalog.tables):
             for key in table.foreign_keys:
-                referred = self.catalog.table(key.referred_table, key.referred_schema)
+                referred = self.catalog.referred(key, table)
                 if referred is not None and (other := self._positions[id(referred)]) != position:
                     self._referring[other].add(position)
                     neighbours[position].add(other)

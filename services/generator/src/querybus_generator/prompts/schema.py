@@ -93,7 +93,7 @@ def render_columns(catalog: Catalog, table: Table, *, with_values: bool) -> str:
     """Return a table's text up to its foreign keys, which depend on what is shown beside it."""
     dialect = catalog.dialect
     name = quoted_name(table.name, dialect)
-    if table.schema_name and table.schema_name != catalog.default_schema:
+    if table.schema_name and not catalog.is_default(table):
         name = f"{quoted_name(table.schema_name, dialect)}.{name}"
     said = _said(tuple(table.display_names.values()), table.synonyms, table.comment)
     lines = [f"CREATE {table.kind.upper()} {name} ({said and f'  -- {said}'}"]

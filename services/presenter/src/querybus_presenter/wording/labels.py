@@ -125,7 +125,7 @@ def _of_name(written: str, catalog: Catalog, tables: Sequence[str], language: La
 
 
 def _named(catalog: Catalog, tables: Sequence[str]) -> tuple[Table, ...]:
-    return tuple(table for item in tables if (table := catalog.table(item)) is not None)
+    return tuple(table for item in tables if (table := catalog.table_at(item)) is not None)
 
 
 def _of_alias(alias: str, catalog: Catalog, language: Language) -> str | None:

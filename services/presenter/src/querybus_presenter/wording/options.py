@@ -159,7 +159,7 @@ def _tables(subject: Subject) -> Iterator[str]:
     """Yield the names for people of tables, those of the question first."""
     if subject.catalog is None:
         return
-    named = [table for item in subject.tables if (table := subject.catalog.table(item)) is not None]
+    named = [table for item in subject.tables if (table := subject.catalog.table_at(item)) is not None]
     others = (table for table in subject.catalog.tables if not any(table is known for known in named))
     for table in (*named, *others):
         label = table_label(table, subject.texts.language)
@@ -172,7 +172,7 @@ def _columns(subject: Subject) -> Iterator[tuple[str, Column]]:
     if subject.catalog is None:
         return
     for item in subject.tables:
-        table = subject.catalog.table(item)
+        table = subject.catalog.table_at(item)
         for column in table.columns if table else ():
             label = column_label(column, subject.catalog, subject.texts.language)
             if label is not None and not column.personal:

@@ -200,10 +200,10 @@ class Phrases:
         found = self.scope.origin(column)
         if found is not None and self.scope.catalog is not None:
             table, known = found
-            referred = next((key.referred_table for key in table.foreign_keys if key.columns == (known.name,)), None)
+            referred = next((key for key in table.foreign_keys if key.columns == (known.name,)), None)
             entity = table if known.name in table.primary_key else None
             if referred is not None and distinct:
-                entity = self.scope.catalog.table(referred)
+                entity = self.scope.catalog.referred(referred, table)
             if entity is not None and (label := self.table(entity)):
                 return rows["count"].format(entity=label)
         label = self.column(column)

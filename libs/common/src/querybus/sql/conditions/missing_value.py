@@ -162,17 +162,17 @@ def _compared(tree: exp.Expr, catalog: Catalog, *, denied: bool = False) -> Iter
         sources = list(own_sources(scope, catalog))
         for written in own_columns(scope):
             owners = [
-                (source.table, column)
+                (source.known, column)
                 for source in sources
-                if source.table
+                if source.known is not None
                 and (not written.table or written.table.lower() == source.alias.lower())
                 and (column := source.owned(written.name)) is not None
             ]
             if len(owners) != 1:
                 continue
-            table = catalog.table(owners[0][0])
-            column = table.column(owners[0][1]) if table is not None else None
-            if table is None or column is None:
+            table = owners[0][0]
+            column = table.column(owners[0][1])
+            if column is None:
                 continue
             for node in _given(written, denied=denied):
                 if _text(node, sources) is None:

@@ -2,7 +2,8 @@
 
 Counts, sums, averages, comparisons and the year of a date say nothing of one person; every other expression over a
 personal column shows it, also through sub-queries, unions and renamed columns. Pure. Limits: a column whose table is
-not certain counts as personal if one of that name is in any table that the statement reads.
+not certain counts as personal if one of that name is in any table that the statement reads. Rows that the statement
+makes itself (VALUES, UNNEST, series) show what they are made of.
 """
 
 from __future__ import annotations
@@ -30,9 +31,17 @@ _SAYS_NOTHING: Final = (
     exp.Connector,
     exp.Not,
     exp.Year,
-    exp.Extract,
+    exp.Quarter,
+    exp.Month,
     exp.DateDiff,
 )
+_PARTS_OF_DATES: Final = (exp.Extract, exp.TimestampTrunc, exp.DateTrunc)
+_COARSE_UNITS: Final = frozenset({"CENTURY", "DECADE", "YEAR", "ISOYEAR", "QUARTER", "MONTH"})
+_COUNTING_NAMES: Final = frozenset({"uniqexact", "uniqcombined", "uniqcombined64", "uniqhll12", "uniqthetasketch"})
+_MADE_ROWS: Final = (exp.Values, exp.Unnest, exp.GenerateSeries, exp.ExplodingGenerateSeries)
+_SERIES_NAMES: Final = frozenset({"numbers", "generate_series", "range"})
+_ANY_COLUMN: Final = "*"
+"""In place of a name: a source whose columns have no known names, and all show the same."""
 _DAYS: Final = ("%d", "%e", "%j", "%F", "%D", "%x", "%c")
 
 Outputs = tuple[tuple[str, Personal | None], ...]
@@ -108,25 +117,53 @@ def _outputs(tree: exp.Expr, catalog: Catalog, outside: tuple[Scope, ...], enter
 def _starred(item: exp.Expr, scope: Scope, outside: tuple[Scope, ...], entered: frozenset[int]) -> Outputs | None:
     named = item.table.lower() if isinstance(item, exp.Column) else ""
     made: list[tuple[str, Personal | None]] = []
-    for alias, source in scope.sources.items():
+    for alias in scope.sources:
         if named and alias != named:
             continue
-        columns = _columns(source, scope, outside, entered)
-        if columns is None:
+        columns = _columns(alias, scope, outside, entered)
+        if columns is None or (_ANY_COLUMN in dict(columns)):
             return None
         made.extend(columns)
     return tuple(made)
 
 
-def _columns(
-    source: Table | exp.Select | None, scope: Scope, outside: tuple[Scope, ...], entered: frozenset[int]
-) -> Outputs | None:
-    """Return the columns that a source offers."""
+def _columns(alias: str, scope: Scope, outside: tuple[Scope, ...], entered: frozenset[int]) -> Outputs | None:
+    """Return the columns that a source offers, under the names that the statement gives them; None where they are not known."""
+    source, node = scope.sources[alias], scope.nodes[alias]
     if isinstance(source, Table):
-        return tuple((column.name.lower(), column.personal_kind) for column in source.columns)
-    if source is None or scope.catalog is None:
+        made: Outputs | None = tuple((column.name.lower(), column.personal_kind) for column in source.columns)
+    elif scope.catalog is None:
         return None
-    return _outputs(_whole(source), scope.catalog, outside, entered)
+    elif source is None:
+        made = _made_rows(node, scope, outside, entered)
+    else:
+        whole = _whole(source)
+        made = _outputs(whole, scope.catalog, outside, entered)
+        if isinstance(whole.parent, exp.CTE):
+            made = _renamed(made, whole.parent)
+    return _renamed(made, node)
+
+
+def _renamed(columns: Outputs | None, node: exp.Expr) -> Outputs | None:
+    """Return the columns under the list of names behind an alias."""
+    names = [name.lower() for name in node.alias_column_names]
+    if columns is None or _ANY_COLUMN in dict(columns):
+        return columns
+    return tuple((names[number] if number < len(names) else name, kind) for number, (name, kind) in enumerate(columns))
+
+
+def _made_rows(node: exp.Expr, scope: Scope, outside: tuple[Scope, ...], entered: frozenset[int]) -> Outputs | None:
+    """Return what rows show that the statement makes itself; None of every other source."""
+    if id(node) in entered:
+        return ()
+    entered |= {id(node)}
+    if isinstance(node, exp.Lateral) and isinstance(node.this, exp.Query):
+        return _outputs(node.this, cast("Catalog", scope.catalog), (*outside, scope), entered)
+    made = node.this if type(node) in (exp.Table, exp.Lateral) else node
+    is_series = isinstance(made, exp.Anonymous) and made.name.lower() in _SERIES_NAMES
+    if not is_series and not isinstance(made, _MADE_ROWS):
+        return None
+    return ((_ANY_COLUMN, _worst(_kind(part, scope, outside, entered) for part in made.iter_expressions())),)
 
 
 def _whole(select: exp.Select) -> exp.Expr:
@@ -141,7 +178,11 @@ def _kind(node: exp.Expr, scope: Scope, outside: tuple[Scope, ...], entered: fro
     """Return what personal data an expression shows."""
     if isinstance(node, _SAYS_NOTHING):
         return None
+    if isinstance(node, exp.AnonymousAggFunc) and node.name.lower() in _COUNTING_NAMES:
+        return None
     if isinstance(node, exp.TimeToStr) and _leaves_out_the_day(node):
+        return None
+    if isinstance(node, _PARTS_OF_DATES) and _is_coarse(node):
         return None
     if isinstance(node, exp.Column):
         return _of_column(node, scope, outside, entered)
@@ -154,6 +195,11 @@ def _kind(node: exp.Expr, scope: Scope, outside: tuple[Scope, ...], entered: fro
 def _leaves_out_the_day(node: exp.TimeToStr) -> bool:
     form = node.args.get("format")
     return isinstance(form, exp.Literal) and not any(part in form.name for part in _DAYS)
+
+
+def _is_coarse(node: exp.Expr) -> bool:
+    unit = node.this if isinstance(node, exp.Extract) else node.args.get("unit")
+    return isinstance(unit, exp.Expr) and unit.name.upper() in _COARSE_UNITS
 
 
 def _shown_parts(node: exp.Expr) -> Iterable[exp.Expr]:
@@ -170,14 +216,19 @@ def _shown_parts(node: exp.Expr) -> Iterable[exp.Expr]:
 
 def _of_column(node: exp.Column, scope: Scope, outside: tuple[Scope, ...], entered: frozenset[int]) -> Personal | None:
     name = node.name.lower()
+    perhaps: list[Personal | None] = []
     for level in (scope, *reversed(outside)):
         kinds: list[Personal | None] = []
         is_known = is_hidden = is_itself = False
-        for alias, source in level.sources.items():
+        for alias in level.sources:
             if node.table and alias != node.table.lower():
                 continue
-            columns = _columns(source, level, outside, entered)
+            columns = _columns(alias, level, outside, entered)
             own: list[Personal | None] = [kind for column, kind in columns or () if column == name]
+            made: list[Personal | None] = [kind for column, kind in columns or () if column == _ANY_COLUMN]
+            if node.table or name in _names_given(level.nodes[alias]):
+                own += made
+            perhaps += made
             is_known = is_known or bool(own)
             kinds += own
             # A recursive table within itself has no columns yet: what it shows is seen at its beginning.
@@ -185,17 +236,21 @@ def _of_column(node: exp.Column, scope: Scope, outside: tuple[Scope, ...], enter
             is_itself = is_itself or recursive
             is_hidden = is_hidden or (columns is None and not recursive)
         if is_known:
-            return _worst(kinds)
+            return _worst((*kinds, *perhaps))
         if not node.table and name in level.sources:
             # A table's name in the place of a column is its whole row.
-            row = _columns(level.sources[name], level, outside, entered)
+            row = _columns(name, level, outside, entered)
             return "contact" if row is None else _worst(kind for _, kind in row)
         if is_hidden:
             return "contact"
         if is_itself:
             return None
-    # What a lateral join, a pivot, a table function or a list of names behind an alias gives cannot be followed.
-    return "contact"
+    # What a pivot or a table function gives cannot be followed.
+    return _worst(perhaps) if perhaps else "contact"
+
+
+def _names_given(node: exp.Expr) -> frozenset[str]:
+    return frozenset(name.lower() for name in (node.alias, *node.alias_column_names))
 
 
 def _is_itself(select: exp.Select, alias: str) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from querybus.core.catalog import Catalog, Column, Table
+from querybus.sql.names.meaning import table_meant
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,8 @@ class Scope:
     select: exp.Select
     catalog: Catalog | None
     sources: dict[str, Table | exp.Select | None] = field(default_factory=dict[str, Table | exp.Select | None])
+    nodes: dict[str, exp.Expr] = field(default_factory=dict[str, exp.Expr])
+    """What the FROM clause writes for each source."""
 
     @property
     def tables(self) -> tuple[Table, ...]:
@@ -94,8 +97,9 @@ def scope_of(select: exp.Select, catalog: Catalog | None) -> Scope:
             known = own[node.name.lower()]
             known = None if known is select else known
         elif isinstance(node, exp.Table) and catalog is not None:
-            known = catalog.table(node.name, node.db or None)
+            known = table_meant(node, catalog)
         scope.sources[node.alias_or_name.lower()] = known
+        scope.nodes[node.alias_or_name.lower()] = node
     return scope
 
 

@@ -6,14 +6,14 @@ from typing import Final
 
 from sqlglot import exp
 
-from querybus.core.catalog import Dialect
+from querybus.core.catalog import DEFAULT_SCHEMA, Dialect
 from querybus.core.failure import Failure, FailureCode
 from querybus.sql.facts import StatementFacts, fold_of, source_names, sources_of
 from querybus.sql.guard.allowed import functions
 from querybus.sql.guard.allowed.system_names import is_system
 from querybus.sql.guard.context import Context
 from querybus.sql.guard.rules import Rule, refuse, unsafe
-from querybus.sql.names.index import DEFAULT_SCHEMAS, NameIndex
+from querybus.sql.names.index import NameIndex
 from querybus.sql.names.sources import Sources
 
 _STRUCTS: Final = frozenset({Dialect.DUCKDB, Dialect.BIGQUERY, Dialect.CLICKHOUSE, Dialect.SNOWFLAKE})
@@ -49,7 +49,7 @@ def _is_schema(schema: exp.Expr, column: exp.Column, dialect: Dialect, index: Na
     folded = fold_of(schema, dialect)
     if column.args.get("catalog") is not None and dialect not in _STRUCTS:
         return False
-    return index.knows_schema(folded) or folded in DEFAULT_SCHEMAS.get(dialect, frozenset()) or dialect in _STRUCTS
+    return index.knows_schema(folded) or folded == DEFAULT_SCHEMA.get(dialect) or dialect in _STRUCTS
 
 
 def _is_in_scope(

@@ -69,11 +69,7 @@ class Guarded:
     @property
     def tables(self) -> tuple[str, ...]:
         """The catalog's tables that the statement reads, sorted, each once."""
-        names = {
-            f"{source.table.schema_name}.{source.table.name}" if source.table.schema_name else source.table.name
-            for source in self.sources
-        }
-        return tuple(sorted(names))
+        return tuple(sorted({source.table.qualified for source in self.sources}))
 
 
 def decide(

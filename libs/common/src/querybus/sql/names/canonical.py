@@ -13,11 +13,11 @@ from typing import Final
 
 from sqlglot import exp
 
-from querybus.core.catalog import Dialect
+from querybus.core.catalog import Dialect, fold_known
 from querybus.core.failure import Failure, FailureCode
 from querybus.sql.facts import StatementFacts, TableUse, facts_of, fold_of
 from querybus.sql.guard.rules import Rule, refuse
-from querybus.sql.names.index import KnownTable, NameIndex, fold_known
+from querybus.sql.names.index import KnownTable, NameIndex
 
 _FRESH: Final = re.compile(r"qb\d+_")
 _SLUG_LENGTH_MAX: Final = 20

@@ -1,14 +1,11 @@
-"""How each dialect compares names, and a catalog indexed by it.
+"""A catalog under a policy, indexed by its names as the dialect compares them.
 
-Quoted names are exact on PostgreSQL, Oracle, Snowflake and ClickHouse; everywhere else case does not count. A catalog's
-lower-case name on Oracle and Snowflake is one that was made without quotes, as SQLAlchemy reports it. The index is
-made once per catalog and policy, so that a statement costs the same on five tables and on ten thousand.
+The index is made once per catalog and policy, so that a statement costs the same on five tables and on ten thousand.
 """
 
 from __future__ import annotations
 
 import difflib
-import string
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +13,7 @@ from typing import Final
 
 from sqlglot.schema import MappingSchema
 
-from querybus.core.catalog import Catalog, Dialect, Table
+from querybus.core.catalog import Catalog, Dialect, Table, fold, fold_known
 from querybus.core.policy import ConnectionPolicy, Reader
 
 CANDIDATES_MAX: Final = 8
@@ -31,59 +28,6 @@ QUALIFYING: Final[dict[Dialect, str]] = {dialect: dialect.value for dialect in D
     Dialect.BIGQUERY: "bigquery, normalization_strategy=case_insensitive",
 }
 """The dialect text for name resolution; MySQL columns ignore case whatever the parser thinks."""
-
-DEFAULT_SCHEMAS: Final[dict[Dialect, frozenset[str]]] = {
-    Dialect.SQLITE: frozenset({"main"}),
-    Dialect.DUCKDB: frozenset({"main"}),
-    Dialect.POSTGRESQL: frozenset({"public"}),
-    Dialect.SNOWFLAKE: frozenset({"PUBLIC"}),
-    Dialect.CLICKHOUSE: frozenset({"default"}),
-}
-"""Qualifiers that mean the default schema where a catalog names none."""
-
-_EXACT: Final = frozenset({Dialect.CLICKHOUSE})
-_UPPER: Final = frozenset({Dialect.ORACLE, Dialect.SNOWFLAKE})
-_QUOTED_IS_EXACT: Final = _UPPER | {Dialect.POSTGRESQL}
-_ASCII_ONLY: Final = frozenset({Dialect.SQLITE, Dialect.DUCKDB, Dialect.POSTGRESQL})
-"""These fold A to Z and no other letter: U+212A is no k to them."""
-_ASCII_LOWER: Final = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
-_ASCII_UPPER: Final = str.maketrans(string.ascii_lowercase, string.ascii_uppercase)
-
-
-def fold(name: str, dialect: Dialect, *, quoted: bool) -> str:
-    """Return the name as the engine compares it.
-
-    >>> fold("Orders", Dialect.ORACLE, quoted=False), fold("Orders", Dialect.SQLITE, quoted=True)
-    ('ORDERS', 'orders')
-    >>> fold("\u212a", Dialect.SQLITE, quoted=False) == "k"
-    False
-    """
-    if dialect in _EXACT or (quoted and dialect in _QUOTED_IS_EXACT):
-        return name
-    if dialect is Dialect.ORACLE:
-        return "".join(map(_upper, name))
-    if dialect is Dialect.SNOWFLAKE:
-        return name.translate(_ASCII_UPPER)
-    if dialect in _ASCII_ONLY:
-        return name.translate(_ASCII_LOWER)
-    return "".join(map(_lower, name))
-
-
-def _upper(letter: str) -> str:
-    folded = letter.upper()
-    return folded if folded.lower() == letter else letter
-
-
-def _lower(letter: str) -> str:
-    folded = letter.lower()
-    return folded if folded.upper() == letter else letter
-
-
-def fold_known(name: str, dialect: Dialect) -> str:
-    """Return a catalog's own name as the engine compares it."""
-    if dialect in _UPPER and name == name.lower():
-        return name.upper()
-    return fold(name, dialect, quoted=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +57,7 @@ class NameIndex:
         self.default_schema = (
             fold_known(catalog.default_schema, self.dialect) if catalog.default_schema is not None else None
         )
-        self._default_name = catalog.default_schema
+        self._catalog = catalog
         allowed = None if policy.tables_allowed is None else {table.lower() for table in policy.tables_allowed}
         schemas = None if policy.schemas_allowed is None else {schema.lower() for schema in policy.schemas_allowed}
         denied = _folded(policy.columns_denied)
@@ -131,14 +75,14 @@ class NameIndex:
         self._owners: dict[str, list[str]] = {}
         mapping: dict[str, object] = {}
         for number, table in enumerate(catalog.tables):
-            names = (table.name.lower(), f"{table.schema_name}.{table.name}".lower())
-            own = tuple(filters[name] for name in names if name in filters)
+            names = catalog.names_of(table)
+            own = tuple(filters[name] for name in sorted(names) if name in filters)
             known = KnownTable(
                 key=f"t{number}",
                 table=table,
                 columns={fold_known(column.name, self.dialect): column.name for column in table.columns},
                 is_allowed=(allowed is None or not allowed.isdisjoint(names))
-                and (schemas is None or self._schema_name(table) in schemas),
+                and (schemas is None or (catalog.schema_of(table) or "").lower() in schemas),
                 denied=frozenset[str]().union(*(denied.get(name, ()) for name in names)),
                 masked=frozenset[str]().union(*(masked.get(name, ()) for name in names)),
                 filters=own,
@@ -163,9 +107,6 @@ class NameIndex:
             fold_known(table.schema_name, self.dialect) for table in catalog.tables if table.schema_name
         )
 
-    def _schema_name(self, table: Table) -> str:
-        return (table.schema_name or self.default_schema or "").lower()
-
     def find(self, name: str, schema: str | None) -> KnownTable | None:
         """Return the table of a folded name; an unclear name is None.
 
@@ -174,18 +115,14 @@ class NameIndex:
         """
         result = self._tables.get(name, [])
         if schema is not None:
-            if schema == self.default_schema or (
-                self.default_schema is None and schema in DEFAULT_SCHEMAS.get(self.dialect, frozenset())
-            ):
-                return next((item for item in result if self._schema_of(item) in (None, schema)), None)
-            return next((item for item in result if self._schema_of(item) == schema), None)
+            return next((item for item in result if self._folded_schema(item) == schema), None)
         if len(result) == 1 and not self.is_restricted:
             return result[0]
-        return next((item for item in result if self._schema_of(item) in (None, self.default_schema)), None)
+        return next((item for item in result if self._catalog.is_default(item.table)), None)
 
     def schema_of(self, known: KnownTable) -> str | None:
         """Return the schema in which a table stands, in the catalog's spelling; None where there are no schemas."""
-        return known.table.schema_name or self._default_name
+        return known.table.schema_name or self._catalog.default_schema
 
     def has_table(self, name: str) -> bool:
         """Return whether any table of the catalog bears this name, in whatever schema and case."""
@@ -195,8 +132,8 @@ class NameIndex:
         """Return whether any table of the catalog stands in this schema."""
         return schema in self._schemas or schema == self.default_schema
 
-    def _schema_of(self, known: KnownTable) -> str | None:
-        name = known.table.schema_name
+    def _folded_schema(self, known: KnownTable) -> str | None:
+        name = self._catalog.schema_of(known.table)
         return None if name is None else fold_known(name, self.dialect)
 
     def similar_tables(self, name: str) -> tuple[str, ...]:

@@ -29,8 +29,8 @@ def visible(catalog: Catalog, policy: ConnectionPolicy) -> Catalog:
 
 
 def _shown(table: Table, catalog: Catalog, policy: ConnectionPolicy) -> Table | None:
-    names = {table.name.lower(), f"{table.schema_name}.{table.name}".lower()}
-    schema = (table.schema_name or catalog.default_schema or "").lower()
+    names = catalog.names_of(table)
+    schema = (catalog.schema_of(table) or "").lower()
     if policy.schemas_allowed is not None and schema not in {schema.lower() for schema in policy.schemas_allowed}:
         return None
     if policy.tables_allowed is not None and names.isdisjoint(table.lower() for table in policy.tables_allowed):

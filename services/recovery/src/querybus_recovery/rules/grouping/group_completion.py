@@ -86,7 +86,7 @@ def _key_of_outputs(select: exp.Select, outputs: list[exp.Expr], tree: exp.Expr,
         if source.alias.lower() == output.table.lower() or (not output.table and source.owned(output.name))
     }
     own = next((source for source in sources if shown == {source.alias}), None)
-    table = catalog.table(own.table) if own is not None and own.table else None
+    table = own.known if own is not None else None
     names = any(_NAMING & set(words(output.name)) for output in outputs)
     if own is None or table is None or len(table.primary_key) != 1 or not names:
         return []

@@ -46,12 +46,12 @@ def referenced_text(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[C
             if site.qualifier
             else next((e for e in site.sources if e.owned(site.column.name)), None)
         )
-        table = catalog.table(source.table) if source and source.table else None
+        table = source.known if source else None
         column = table.column(site.column.name) if table else None
         if table is None or column is None or column.kind not in _NUMBERS:
             continue
         key = _key_of(table, column)
-        parent = catalog.table(key.referred_table, key.referred_schema) if key else None
+        parent = catalog.referred(key, table) if key else None
         if key is None or parent is None:
             continue
         text = holder_of(parent, literal.name) or label_of(parent, site.column.name)

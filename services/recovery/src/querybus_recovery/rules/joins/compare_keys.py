@@ -83,7 +83,7 @@ def _key(one: Site, two: Site, unknown: set[int], catalog: Catalog) -> tuple[str
             if not right.table or (two.qualifier and two.qualifier.lower() != right.alias.lower()):
                 continue
             if left.table.lower() == right.table.lower():
-                table = catalog.table(left.table)
+                table = left.known
                 if table is not None and len(table.primary_key) == 1:
                     result[table.primary_key[0], table.primary_key[0]] = 0.2
             for link in between(catalog, left.table, right.table):

@@ -117,7 +117,7 @@ def _ways(site: Site, same: list[Site], catalog: Catalog) -> list[tuple[float, s
             table = catalog.table(last)
             if table is None or last.lower() in present or any(step.other.lower() in present for step in path):
                 continue
-            given = _given(name, table, sources, catalog)
+            given = _given(name, table, sources)
             if given is None:
                 continue
             column, further = _holding(table, given[0], literals) or given
@@ -149,18 +149,14 @@ def _reached(catalog: Catalog, start: str, column: str, *, multiplying: bool) ->
                 yield path
 
 
-def _given(name: str, table: Table, sources: list[Source], catalog: Catalog) -> tuple[str, float] | None:
+def _given(name: str, table: Table, sources: list[Source]) -> tuple[str, float] | None:
     exact = table.column(name)
     if exact is not None:
         return exact.name, 0.0
     ranked = sorted(((near(name, column.name, table), column.name) for column in table.columns), reverse=True)
     if not ranked or ranked[0][0] < VARIANT_MIN or (len(ranked) > 1 and ranked[0][0] - ranked[1][0] < 0.01):
         return None
-    if any(
-        near(name, column, catalog.table(source.table) if source.table else None) >= VARIANT_MIN
-        for source in sources
-        for column in source.columns
-    ):
+    if any(near(name, column, source.known) >= VARIANT_MIN for source in sources for column in source.columns):
         return None  # what stands as near in the block itself is rather meant
     if set(words(name)) <= _PERIODS and len(words(ranked[0][1])) > 2:
         return None  # the profits of a year are no year
@@ -202,7 +198,7 @@ def _is_count_in_own_groups(aggregate: exp.AggFunc, select: exp.Select, site: Si
         return False
     grouped = {expression.name.lower() for expression in group.expressions if isinstance(expression, exp.Column)}
     for source in own_sources(site.scope, catalog):
-        table = catalog.table(source.table) if source.table else None
+        table = source.known
         if table is None:
             continue
         own = [{column.lower() for column in key} for key in (table.primary_key, *table.unique_keys) if key]

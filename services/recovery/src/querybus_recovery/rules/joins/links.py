@@ -121,7 +121,7 @@ def _links(key: CatalogKey) -> dict[str, tuple[Link, ...]]:
 
     for child in catalog.tables:
         for foreign_key in child.foreign_keys:
-            parent = catalog.table(foreign_key.referred_table, foreign_key.referred_schema)
+            parent = catalog.referred(foreign_key, child)
             if parent is not None and len(foreign_key.columns) == len(foreign_key.referred_columns):
                 add(child, foreign_key.columns, parent, foreign_key.referred_columns, is_declared=True)
     keyed: dict[str, list[Table]] = defaultdict(list)

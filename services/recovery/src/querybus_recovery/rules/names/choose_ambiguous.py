@@ -38,7 +38,7 @@ def choose_ambiguous(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[
             if len(owners) < 2:
                 continue
             spoken = _spoken(site.scope, name)
-            owners.sort(key=lambda node: (node.alias.lower() in spoken, _rank(node, name, catalog)))
+            owners.sort(key=lambda node: (node.alias.lower() in spoken, _rank(node, name)))
             if place < len(owners):
                 site.column.set("table", identifier(owners[place].alias))
                 chosen[f"{owners[place].alias}.{name}"] = None
@@ -74,8 +74,8 @@ def _is_outer(block: object) -> bool:
     return any(join.side for join in joins)
 
 
-def _rank(source: Source, name: str, catalog: Catalog) -> int:
-    table = catalog.table(source.table) if source.table else None
+def _rank(source: Source, name: str) -> int:
+    table = source.known
     column = table.column(name) if table else None
     if table is None or column is None:
         return 1

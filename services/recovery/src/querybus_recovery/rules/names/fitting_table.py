@@ -14,6 +14,7 @@ from querybus.core.catalog import Catalog, Table
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft, RuleName
 from querybus.sql.edit import identifier, own_columns, own_sources, read, scopes, write
+from querybus.sql.names.meaning import table_meant
 from querybus.text.similarity import plain, score, words
 from querybus.text.words import singular
 from querybus_recovery.rules.candidate import Candidate
@@ -76,7 +77,7 @@ def replace(tree: exp.Expr, before: str, after: str) -> None:
 def _unknown(tree: exp.Expr, catalog: Catalog) -> tuple[Scope, exp.Table] | None:
     for scope in scopes(tree):
         for _, source in scope.selected_sources.values():
-            if isinstance(source, exp.Table) and source.name and catalog.table(source.name, source.db or None) is None:
+            if isinstance(source, exp.Table) and source.name and table_meant(source, catalog) is None:
                 return scope, source
     return None
 

@@ -58,7 +58,7 @@ def other_word(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candid
         called = [
             column
             for source in _sources(site, catalog)
-            for column in _fitting(site, source, catalog)
+            for column in _fitting(site, source)
             if score(site.column.name, column.name) < SCORE_MIN and _is_called(site.column.name, column.name, source)
         ] or _only_date(site, catalog)
         if len(called) == 1:
@@ -110,7 +110,7 @@ def _only_date(site: Site, catalog: Catalog) -> list[Column]:
     ]
     if len(dated) != 1:
         return []
-    table = catalog.table(dated[0].table or "")
+    table = dated[0].known
     dates = [column for column in table.columns if column.kind in _DATES or _holds(column, _DATES)] if table else []
     return dates if len(dates) == 1 else []
 
@@ -138,9 +138,9 @@ def _sources(site: Site, catalog: Catalog) -> list[Source]:
     ]
 
 
-def _fitting(site: Site, source: Source, catalog: Catalog) -> list[Column]:
+def _fitting(site: Site, source: Source) -> list[Column]:
     """Return the columns of a source that may stand there: not used in the block, no keys, of the kind that is asked for."""
-    table = catalog.table(source.table or "")
+    table = source.known
     if table is None:
         return []
     used = {column.name.lower() for column in own_columns(site.scope)} | _keys(table)

@@ -80,12 +80,12 @@ def _renamed(draft: Draft, failure: Failure, catalog: Catalog, *, in_joins: bool
             continue
         name = site.column.name
         own = (source,) if source else tuple(own_sources(site.scope, catalog))
-        known = closest_variant(name, own, catalog)
+        known = closest_variant(name, own)
         # An outer block's column is meant only where the block itself has none that is near.
         sources = own if known is not None else (source,) if source else site.sources
-        known = known or closest_variant(name, sources, catalog)
+        known = known or closest_variant(name, sources)
         if known is None:
-            tied = _tied(site, sources, catalog)
+            tied = _tied(site, sources)
             if len(tied) == 1 or (tied and chosen.get(name.lower()) in [item for item, _ in tied]):
                 known = next(item for item in tied if len(tied) == 1 or item[0] == chosen[name.lower()])
             elif tied and not chosen:
@@ -108,7 +108,7 @@ def _renamed(draft: Draft, failure: Failure, catalog: Catalog, *, in_joins: bool
         changed[name] = column
         elsewhere = _elsewhere(name, column, close, source, catalog)
         weak = WEAK_DOUBT * (2 if _becomes_key(name, column) else 1) if close < SCORE_MIN else 0.0
-        is_vacuous = stands_twice(site, column) or (close < SAME_NAME_MIN and _is_vacuous(site, column, catalog))
+        is_vacuous = stands_twice(site, column) or (close < SAME_NAME_MIN and _is_vacuous(site, column))
         vacuous = VACUOUS_DOUBT if is_vacuous else 0.0
         against = weak + elsewhere + vacuous + key_for_name(site, name, column)
         # A bare name where a person of the block has two.
@@ -128,11 +128,11 @@ def _renamed(draft: Draft, failure: Failure, catalog: Catalog, *, in_joins: bool
     )
 
 
-def _tied(site: Site, sources: tuple[Source, ...], catalog: Catalog) -> list[tuple[str, float]]:
+def _tied(site: Site, sources: tuple[Source, ...]) -> list[tuple[str, float]]:
     """Return the columns that are as near as the nearest, without those that the block names besides."""
     used = {column.name.lower() for column in own_columns(site.scope)}
     ranked = [
-        (near(site.column.name, column, catalog.table(source.table) if source.table else None), column)
+        (near(site.column.name, column, source.known), column)
         for source in sources
         for column in source.columns
         if column.lower() not in used
@@ -161,7 +161,7 @@ def key_for_name(site: Site, name: str, column: str) -> float:
     return KEY_FOR_NAME_DOUBT if is_shown else 0.0
 
 
-def _is_vacuous(site: Site, column: str, catalog: Catalog) -> bool:
+def _is_vacuous(site: Site, column: str) -> bool:
     """Return whether the renamed reference would say nothing.
 
     Rows counted in groups of a table's own key, of which there is one each, or the output of a column that the block
@@ -172,7 +172,7 @@ def _is_vacuous(site: Site, column: str, catalog: Catalog) -> bool:
         return False
     if site.column.find_ancestor(exp.Group, exp.Select) is select.args.get("group"):
         owns = any(
-            (table := catalog.table(source.table)) is not None and is_unique(table, (column,))
+            (table := source.known) is not None and is_unique(table, (column,))
             for source in site.sources
             if source.table and source.owned(column)
         )
@@ -195,15 +195,15 @@ def _elsewhere(name: str, column: str, close: float, source: Source | None, cata
     if source is None:
         return NAME_EXISTS_DOUBT
     # The writer said which table: its own key is meant rather than another table's.
-    table = catalog.table(source.table) if source.table else None
+    table = source.known
     return 0.0 if table is not None and table.primary_key == (column,) else NAME_EXISTS_QUALIFIED_DOUBT
 
 
-def closest_variant(name: str, sources: tuple[Source, ...], catalog: Catalog) -> tuple[str, float] | None:
+def closest_variant(name: str, sources: tuple[Source, ...]) -> tuple[str, float] | None:
     """Return the one column of these sources that is near enough and clearly nearest, with its score."""
     ranked: list[tuple[float, str]] = []
     for source in sources:
-        table = catalog.table(source.table) if source.table else None
+        table = source.known
         ranked += [(near(name, column, table), column) for column in source.columns]
     ranked.sort(reverse=True)
     if not ranked or ranked[0][0] <= 0:

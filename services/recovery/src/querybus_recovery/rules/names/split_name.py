@@ -57,7 +57,7 @@ def parts_of(site: Site, catalog: Catalog) -> tuple[Source, tuple[Column, Column
     """Return the one source whose rows go by that name and have it in two columns."""
     found: list[tuple[Source, tuple[Column, Column]]] = []
     for source in own_sources(site.scope, catalog):
-        table = catalog.table(source.table) if source.table else None
+        table = source.known
         if table is None or (site.qualifier and site.qualifier.lower() != source.alias.lower()):
             continue
         used = {column.name.lower() for column in own_columns(site.scope)}
