@@ -1,11 +1,12 @@
 # The verbs. `make` alone prints them. Nothing has to be installed before: Python 3.11 or newer and make are enough.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up ask snowflake mcp-client codegen node-clients test-unit test test-all check fix bench faults fuzz-apis kill-and-scale pictures doctor docs synonyms proto images lock clean
+.PHONY: help setup demo up ask snowflake mcp-client codegen node-clients test-unit test test-all check fix bench faults fuzz-apis kill-and-scale pictures doctor docs synonyms proto images wheels lock clean
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.set-up
+DEV_STAMP := $(VENV)/.set-up-dev
 MEMBERS := libs/common libs/semantic libs/translator libs/client services/gateway services/generator services/validator services/executor services/recovery services/presenter cli
 Q ?= How many customers are there?
 # Whole files go to one worker, so that what a file shares is started once. One worker more than processors, since many tests wait
@@ -19,22 +20,30 @@ help: ## print the verbs
 	@echo "QueryBus. The verbs:"
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-# uv is used when it is there; plain venv and pip do the same. The stamp makes the second run cost nothing.
-$(STAMP): requirements.lock pyproject.toml $(MEMBERS:%=%/pyproject.toml)
+# uv is used when it is there; plain venv and pip do the same. Two stamps make the second run cost nothing: one of what the product
+# needs, one of what its developers need beyond that.
+INSTALL = $$(if command -v uv >/dev/null 2>&1; then echo "uv pip install --quiet --python $(BIN)/python"; \
+  else echo "$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile"; fi)
+
+$(STAMP): requirements.lock pyproject.toml libs/pinned_members.py $(MEMBERS:%=%/pyproject.toml)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "QueryBus needs Python 3.11 or newer; say make PYTHON=python3.12, for instance."; exit 1; }
-	@echo "Setting up $(VENV), once; this takes about a minute ..."
+	@echo "Setting up $(VENV), once ..."
 	@if command -v uv >/dev/null 2>&1; then \
-	  { test -x $(BIN)/python || uv venv --quiet --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" $(VENV); } && \
-	  uv pip install --quiet --python $(BIN)/python --require-hashes --no-deps -r requirements.lock && \
-	  uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation $(MEMBERS:%=-e %); \
+	  test -x $(BIN)/python || uv venv --quiet --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" $(VENV); \
 	else \
-	  { test -x $(BIN)/python || $(PYTHON) -m venv $(VENV); } && \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements.lock && \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation $(MEMBERS:%=-e %); \
+	  test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV); \
 	fi
+	@begun=$$(date +%s); $(INSTALL) --require-hashes --no-deps -r requirements.lock && \
+	  $(INSTALL) --no-deps --no-build-isolation $(MEMBERS:%=-e %) && \
+	  echo "$(VENV) holds $$(du -sm $(VENV) | cut -f1) MB after $$(($$(date +%s) - begun)) s"
 	@touch $(STAMP)
 
-setup: $(STAMP) ## install everything into .venv (the other verbs do it when it is needed)
+$(DEV_STAMP): $(STAMP) requirements-dev.lock
+	@echo "Adding what tests and checks need to $(VENV), once ..."
+	@$(INSTALL) --require-hashes --no-deps -r requirements-dev.lock
+	@touch $(DEV_STAMP)
+
+setup: $(DEV_STAMP) ## install everything into .venv (the other verbs install what they need)
 
 demo: $(STAMP) ## make the demo shop and ask it six questions
 	@$(BIN)/querybus demo
@@ -71,65 +80,71 @@ build/environments/node/.set-up: tests/journeys/node/package.json
 
 node-clients: build/environments/node/.set-up ## the clients from npm that tests ask with (needs node and npm)
 
-test-unit: $(STAMP) ## the tests of pure code, which start no process and no server; under a minute
+test-unit: $(DEV_STAMP) ## the tests of pure code, which start no process and no server; under a minute
 	@$(BIN)/python -m pytest -q $(PARALLEL) -p no:langsmith_plugin -p no:schemathesis -p tests.support.no_servers $(wildcard $(MEMBERS:%=%/tests)) \
 	  --ignore-glob='*/servers/*' -m 'not slow and not servers and not data and not process and not long'
 
-test: $(STAMP) ## the tests that need nothing but the set-up, without the rules that `make check` runs; at most five minutes
+test: $(DEV_STAMP) ## the tests that need nothing but the set-up, without the rules that `make check` runs; at most five minutes
 	@$(BIN)/python -m pytest -q $(PARALLEL) --ignore=tests/rules -m "not slow and not servers"
 
-test-all: $(STAMP) ## every test, slow journeys included; about fifteen minutes on two cores
+test-all: $(DEV_STAMP) ## every test, slow journeys included; about fifteen minutes on two cores
 	@$(BIN)/python -m pytest -q $(PARALLEL)
 
-check: $(STAMP) ## format, lint, types, import contracts, rules
+check: $(DEV_STAMP) ## format, lint, types, import contracts, rules
 	@$(BIN)/ruff format --check --quiet . || { echo "make fix puts the format right."; exit 1; }
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/basedpyright --level error
 	@PYTHONPATH=. $(BIN)/lint-imports
 	@$(BIN)/python -m pytest -q $(PARALLEL) tests/rules
 
-fix: $(STAMP) ## put format and simple lint findings right
+fix: $(DEV_STAMP) ## put format and simple lint findings right
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format --quiet .
 
-bench: $(STAMP) ## the benchmarks that stand, each as a table and build/bench/<name>.json
+bench: $(DEV_STAMP) ## the benchmarks that stand, each as a table and build/bench/<name>.json
 	@for each in benchmarks/bench_*.py; do echo "== $$each"; PYTHONPATH=. $(BIN)/python $$each || exit 1; done
 
-faults: $(STAMP) ## kill, stop, restart and fill a running stack and show that nothing is lost: make faults QUERIES=2000 ROWS=bus,kill
+faults: $(DEV_STAMP) ## kill, stop, restart and fill a running stack and show that nothing is lost: make faults QUERIES=2000 ROWS=bus,kill
 	@$(BIN)/python -m benchmarks.faults --queries $(or $(QUERIES),200) $(if $(ROWS),--rows $(ROWS))
 
-fuzz-apis: $(STAMP) ## more than 10,000 generated requests to the HTTP API, with every check of the fuzzer; about six minutes
+fuzz-apis: $(DEV_STAMP) ## more than 10,000 generated requests to the HTTP API, with every check of the fuzzer; about six minutes
 	@QUERYBUS_FUZZ=30:examples,coverage,fuzzing,stateful $(BIN)/python -m pytest -q -s -p no:langsmith_plugin services/gateway/tests/servers/test_schema_fuzz.py -k every_check
 
-kill-and-scale: $(STAMP) ## add, restart and remove replicas of a running stack under load, and print what it did
+kill-and-scale: $(DEV_STAMP) ## add, restart and remove replicas of a running stack under load, and print what it did
 	@$(BIN)/python -m benchmarks.kill_and_scale
 
-bench-%: $(STAMP) ## one of them: bench-answers, -drafts, -executor, -first-hour, -followups, -gateway, -generator, -guard, -house, -linking, -presenter, -prompt, -recovery, -routing, -semantic, -shortcuts, -traces, -translator
+bench-%: $(DEV_STAMP) ## one of them: bench-answers, -drafts, -executor, -first-hour, -followups, -gateway, -generator, -guard, -house, -linking, -presenter, -prompt, -recovery, -routing, -semantic, -shortcuts, -traces, -translator
 	@PYTHONPATH=. $(BIN)/python benchmarks/bench_$(subst -,_,$*).py
 
-pictures: $(STAMP) ## draw thirty charts and the answers' cards in both languages, to be looked at: build/pictures
+pictures: $(DEV_STAMP) ## draw thirty charts and the answers' cards in both languages, to be looked at: build/pictures
 	@$(BIN)/python benchmarks/draw_pictures.py
 
 doctor: $(STAMP) ## say what this machine lacks for the tests and the benchmarks
 	@$(BIN)/python tools/check_machine.py
 
-docs: $(STAMP) ## write the tables of docs/ that follow from code
+docs: $(DEV_STAMP) ## write the tables of docs/ that follow from code
 	@$(BIN)/python docs/tables.py
 
-synonyms: $(STAMP) ## gather the words that linking and search go by: libs/common/src/querybus/text/synonyms.txt
+synonyms: $(DEV_STAMP) ## gather the words that linking and search go by: libs/common/src/querybus/text/synonyms.txt
 	@$(BIN)/python tools/synonyms.py
 
-proto: $(STAMP) ## make the Python of proto/ and the record of the contract; refuses what would break a caller
+proto: $(DEV_STAMP) ## make the Python of proto/ and the record of the contract; refuses what would break a caller
 	@$(BIN)/python tools/grpc_contract.py
 
-images: $(STAMP) ## carry out the images' build steps in a folder and start what they hold: make images IMAGES="gateway executor-oracle"
+images: $(DEV_STAMP) ## carry out the images' build steps in a folder and start what they hold: make images IMAGES="gateway executor-oracle"
 	@$(BIN)/python tools/prove_images.py $(IMAGES)
 
 lock-environments: ## renew the locks of the environments apart (needs uv)
 	@for each in snowflake fakesnow mcp1 codegen; do uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --python-version 3.11 deploy/environments/$$each.in -o requirements-$$each.lock || exit 1; done
 
-lock: ## renew requirements.lock (needs uv; no index address is written)
-	@uv lock --quiet && uv export --quiet --no-emit-workspace --all-packages --all-groups --no-annotate --no-header -o requirements.lock
+EXPORT := uv export --quiet --no-emit-workspace --all-packages --no-annotate --no-header
+
+lock: ## renew requirements.lock and requirements-dev.lock (needs uv; no index address is written)
+	@uv lock --quiet && $(EXPORT) --no-group dev -o requirements.lock
+	@mkdir -p build && $(EXPORT) --all-groups -o build/all.lock && $(PYTHON) tools/member_lock.py rest < build/all.lock > requirements-dev.lock
 	@$(MAKE) --no-print-directory setup && $(BIN)/python tools/member_lock.py write
 
+wheels: $(STAMP) ## build a wheel of each member into dist/; `pip install --find-links dist querybus` installs the command
+	@$(BIN)/python tools/build_wheels.py
+
 clean: ## remove what was set up and built
-	@rm -rf $(VENV) build .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache

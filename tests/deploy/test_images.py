@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
+from querybus import __version__
 from querybus.bus.admin.embedded_server import server_binary
 from querybus.core.subjects import StageName
 from tests.deploy.test_manifests import MIGRATE_VARIABLES, settings_of, variables_of
@@ -40,7 +41,7 @@ class Guard:
     def find_spec(self, name, path=None, target=None):
         top = name.partition(".")[0]
         owners = {canonical(each) for each in by_module.get(top, ())}
-        members = {"querybus", "querybus-" + sys.argv[1]}
+        members = {"querybus-common", "querybus-" + sys.argv[1]}
         if sys.argv[1] == "cli":
             members |= {each for each in owners if each.startswith("querybus")}
         if owners and not owners & (held | members):
@@ -173,7 +174,7 @@ def test_the_build_of_an_image_goes_through_outside_a_container_and_its_service_
     prefix = prove.build("validator", tmp_path)
     assert "stream QUERYBUS is missing" in prove.start("validator", prefix)
     held = {re.sub(r"[-_.]+", "-", path.name.split("-")[0]).lower() for path in prefix.rglob("*.dist-info")}
-    assert held == packages("validator") | {"querybus", "querybus-validator"}
+    assert held == packages("validator") | {"querybus-common", "querybus-validator"}
     for missing in ("uvloop", "querybus_validator"):
         (broken,) = prefix.glob(f"lib/python3.11/site-packages/{missing}")
         broken.rename(tmp_path / missing)
@@ -201,6 +202,15 @@ def test_images_name_no_registry() -> None:
             assert not rest or not re.search(r"[.:]|^localhost$", first), (file, image)
 
 
+def test_every_image_of_ours_has_the_version_of_the_product() -> None:
+    files = (*(ROOT / "deploy").rglob("*.yaml"), DOCKER / "Dockerfile", ROOT / "docs/operations.md")
+    tags = {
+        (file.name, tag) for file in files for tag in re.findall(r"\bquerybus-\S+?:(\d\S*?)[`,\s]", file.read_text())
+    }
+    assert len(tags) > 5
+    assert {tag for _, tag in tags} == {__version__}, tags
+
+
 def compose() -> dict[str, Any]:
     return yaml.safe_load((COMPOSE / "compose.yaml").read_text())
 
@@ -214,7 +224,7 @@ def test_a_composed_service_is_reported_its_settings_and_is_closed(service: str)
     assert reported["read_only"] is True
     assert reported["user"] == "10001:10001"
     assert reported["cap_drop"] == ["ALL"]
-    assert reported["image"] == f"querybus-{service}:0.1.0"
+    assert reported["image"] == f"querybus-{service}:{__version__}"
     assert all(port.startswith("127.0.0.1:") for port in reported.get("ports", ()))
     assert ("outside" in reported["networks"]) == (service in ("gateway", "generator", "executor", "presenter"))
     for volume in reported.get("volumes", ()):

@@ -71,18 +71,18 @@ def canonical(name: str) -> str:
 
 
 def declared(member: Path) -> set[str]:
-    """Return the distributions that a member declares, its chosen extras of `querybus` resolved."""
+    """Return the distributions that a member declares, its chosen extras of `querybus-common` resolved."""
     common = tomllib.loads((ROOT / "libs/common/pyproject.toml").read_text())["project"]
     project = tomllib.loads((member / "pyproject.toml").read_text())["project"]
     wanted: set[str] = set()
     requirements = list(project["dependencies"])
-    if member.name == "common":
+    if member.name in ("common", "generator"):
         requirements += [item for extra in project["optional-dependencies"].values() for item in extra]
     for requirement in requirements:
         match = re.match(r"([\w.-]+)(?:\[([\w,]+)\])?", requirement)
         assert match is not None
         wanted.add(canonical(match[1]))
-        if match[1] == "querybus":
+        if match[1] == "querybus-common":
             wanted.update(canonical(re.split(r"[\[=<>]", dependency)[0]) for dependency in common["dependencies"])
             for extra in (match[2] or "").split(","):
                 wanted.update(
@@ -201,9 +201,10 @@ def test_the_real_server_comes_from_its_package() -> None:
 
 
 def test_the_lock_has_hashes_and_no_address() -> None:
-    lock = (ROOT / "requirements.lock").read_text()
-    assert "--hash=sha256:" in lock
-    assert not re.search(r"https?://|--(extra-)?index[-]url|--find[-]links|--trusted[-]host", lock)
+    for name in ("requirements.lock", "requirements-dev.lock"):
+        lock = (ROOT / name).read_text()
+        assert "--hash=sha256:" in lock
+        assert not re.search(r"https?://|--(extra-)?index[-]url|--find[-]links|--trusted[-]host", lock)
     tracked = subprocess.run(
         ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.splitlines()

@@ -7,8 +7,11 @@ Exit codes: 0 answered, replied or prepared; 2 usage; 3 clarification or confirm
 from __future__ import annotations
 
 import sys
-from typing import Final
+from typing import Annotated, Final
 
+import typer
+
+from querybus import __version__
 from querybus_cli.commands import confirm, connections, evaluate, keys, models, questions, start
 from querybus_cli.commands.groups import LOOK, SERVE, SET_UP, START, Commands
 from querybus_cli.commands.inspect import commands as inspecting
@@ -17,6 +20,23 @@ from querybus_cli.commands.taught import definitions, describe, knowledge
 from querybus_cli.runtime import guarded
 
 app: Final = Commands(name="querybus", help="Ask databases in plain English or Chinese.")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"querybus {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def common_options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="print the version")
+    ] = False,
+) -> None:
+    # No docstring: it would replace the help of the whole command.
+    _ = version
+
 
 for command in (questions.ask, questions.chat, start.up, start.demo, start.doctor):
     app.command(rich_help_panel=START)(command)

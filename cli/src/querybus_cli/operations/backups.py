@@ -15,10 +15,10 @@ import shutil
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
+from querybus import __version__
 from querybus.bus.admin.permissions import BACKUP_USER
 from querybus.bus.admin.snapshots import CHUNK_BYTES, Publisher, SnapshotError
 from querybus.bus.connection import BusRefused, connect
@@ -206,7 +206,7 @@ def _write(folder: Path, copies: Sequence[Copy]) -> None:
     """Write the manifest, in one moment."""
     known = {
         "format": FORMAT,
-        "querybus": version("querybus"),
+        "querybus": __version__,
         "taken_at": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
         "streams": [asdict(copy) for copy in copies],
     }

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from querybus.llm import EmbeddingServiceSettings
 from querybus_generator.linking.index import SCHEMA_TOKENS_MAX
@@ -25,3 +27,12 @@ class Settings(EmbeddingServiceSettings):
     prompts_directory: Path | None = Field(
         default=None, description="files here replace the texts of the same name, e.g. system.en.md"
     )
+
+    @model_validator(mode="after")
+    def require_numpy(self) -> Self:
+        """Return the settings; ValueError where an embeddings model is set and its extra is not installed."""
+        if self.embeddings_base_url and find_spec("numpy") is None:
+            raise ValueError(
+                "QUERYBUS_EMBEDDINGS_BASE_URL is set and numpy is missing: pip install 'querybus[embeddings]'"
+            )
+        return self

@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
+from querybus import __version__
 from querybus.core.catalog import Dialect
 from querybus.core.envelope import Attempt, Envelope
 from querybus.core.failure import FailureCode
@@ -143,7 +144,7 @@ def pass_of(envelope: Envelope[Finished]) -> Pass:
 class Metrics:
     """One registry for one process."""
 
-    def __init__(self, service: str, version: str = "0.1.0") -> None:
+    def __init__(self, service: str, version: str = __version__) -> None:
         self.registry = CollectorRegistry()
         kinds: dict[str, type[Counter] | type[Gauge]] = {"counter": Counter, "gauge": Gauge}
         self._metrics: dict[str, Any] = {}

@@ -18,5 +18,5 @@ def driver_module(module: str, extra: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        source = _BY_ENVIRONMENT.get(extra, f"pip install 'querybus-executor[{extra}]'")
+        source = _BY_ENVIRONMENT.get(extra, f"pip install 'querybus[{extra}]'")
         raise DriverMissing(f"the driver {module} is not installed: {source} brings it") from error

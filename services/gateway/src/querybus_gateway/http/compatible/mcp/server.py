@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Generator
 from contextlib import contextmanager
-from importlib.metadata import version
 from importlib.resources import files
 from typing import Annotated, Any, Final, cast
 
@@ -24,6 +23,7 @@ from mcp.types import (
 from pydantic import Field
 from starlette.requests import Request
 
+from querybus import __version__
 from querybus.core.credential import Credential
 from querybus.core.messages import Operation
 from querybus_gateway.admit import WAIT_SECONDS_MAX, AskRequest, RequestOptions
@@ -227,7 +227,7 @@ def mcp_server(use_cases: UseCases, state_key: bytes, *, statements: bool) -> MC
         "querybus",
         title="QueryBus",
         instructions=_INSTRUCTIONS,
-        version=version("querybus-gateway"),
+        version=__version__,
         log_level="WARNING",
         extensions=[apps],
         request_state_security=RequestStateSecurity(keys=[state_key], bind_principal=_principal),
