@@ -17,6 +17,8 @@ from querybus_cli.commands.groups import LOOK, SERVE, SET_UP, START, Commands
 from querybus_cli.commands.inspect import commands as inspecting
 from querybus_cli.commands.operate import backup, bus, logs, operator
 from querybus_cli.commands.taught import definitions, describe, knowledge
+from querybus_cli.connecting import change
+from querybus_cli.connecting.command import connect
 from querybus_cli.runtime import guarded
 
 app: Final = Commands(name="querybus", help="Ask databases in plain English or Chinese.")
@@ -38,9 +40,16 @@ def common_options(
     _ = version
 
 
-for command in (questions.ask, questions.chat, start.up, start.demo, start.doctor):
+for command in (connect, questions.ask, questions.chat, start.up, start.demo, start.doctor):
     app.command(rich_help_panel=START)(command)
 
+for name, command in (
+    ("add", change.add),
+    ("remove", change.remove),
+    ("rename", change.rename),
+    ("set-password", change.set_password),
+):
+    connections.connections.command(name)(command)
 connections.connections.command(name="describe")(describe.describe)
 app.add_typer(connections.connections, name="connections", rich_help_panel=SET_UP)
 app.add_typer(models.models, name="models", rich_help_panel=SET_UP)

@@ -33,6 +33,10 @@ def entry(**changes: object) -> dict[str, object]:
     return {"connections": [{"name": "shop", "url": "sqlite:///shop.sqlite", **changes}]}
 
 
+def test_a_file_may_list_no_connection_yet() -> None:
+    assert parse_connections({"connections": []}, {}) == ()
+
+
 def test_a_file_gives_connections_without_their_secrets_in_public(tmp_path: Path) -> None:
     file = tmp_path / "connections.yaml"
     file.write_text(FILE, encoding="utf-8")
@@ -64,7 +68,7 @@ def test_a_file_gives_connections_without_their_secrets_in_public(tmp_path: Path
         (entry(url="duckdb:///a.duckdb?threads=64"), "takes no parameters"),
         (entry(url="mssql://scott:tiger@host/db"), "there is no engine for 'mssql' here"),
         (entry(name="a b"), "connections[0].name"),
-        ({"connections": []}, "connections: "),
+        ({"connections": {}}, "connections: "),
         ({"conections": []}, "conections: unknown key"),
         (["shop"], "file: "),
         (None, "file: "),

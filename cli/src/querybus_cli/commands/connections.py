@@ -17,7 +17,9 @@ File = Annotated[
 JsonOutput = Annotated[bool, typer.Option("--json", help="print JSON")]
 FILE: Final = Path("connections.yaml")
 
-connections: Final = Commands(help="List, test, review and describe the databases of a connections.yaml.")
+connections: Final = Commands(
+    help="Add, list, test, review, describe, rename and remove the databases of a connections.yaml."
+)
 
 
 @connections.command(name="list")

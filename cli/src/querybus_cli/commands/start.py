@@ -32,7 +32,9 @@ def up(
     replicas: Annotated[
         str, typer.Option(metavar="SERVICE=NUMBER,...", help="more than one of some services, which is the default")
     ] = "",
-    connections: Annotated[Path | None, typer.Option(help="connections.yaml; default: the demo shop")] = None,
+    connections: Annotated[
+        Path | None, typer.Option(help="default: connections.yaml of this folder, else the demo shop")
+    ] = None,
     store: Annotated[Path, typer.Option(help="folder for the bus's streams, the keys and the logs")] = Path(
         ".querybus"
     ),

@@ -20,13 +20,15 @@ from typing import Any, Final, Self
 from pydantic import ValidationError
 
 from querybus.bus.admin.embedded_server import EmbeddedBus, EmbeddedNats, Sync
-from querybus.bus.admin.permissions import DISCONNECT_USER, PURGE_USER, Outsider
+from querybus.bus.admin.permissions import DISCONNECT_USER, OPERATOR, PURGE_USER, Outsider
 from querybus.bus.application import Service
 from querybus.bus.client import BusClient
 from querybus.bus.connection import Held
 from querybus.bus.stores.buckets import CredentialStore
+from querybus.bus.stores.models import ModelStore
 from querybus.core.credential import Credential, key_hash, key_text
 from querybus.core.envelope import Audience
+from querybus.core.stored.models import NamedModel
 from querybus.core.subjects import StageName
 from querybus.ops.settings import load
 from querybus_cli.runtime import UsageError
@@ -39,6 +41,8 @@ OUTSIDERS: Final[Mapping[Audience, Outsider]] = {
     audience: Outsider(TENANT, credential, audience, audience) for audience, credential in CREDENTIALS.items()
 }
 """The same credentials as the bus knows them."""
+OWNER: Final = "owner"
+"""The credential of whoever started the stack: the same person as the analyst, with the administration."""
 KEY_BYTES: Final = 24
 
 SERVICES: Final = (
@@ -105,7 +109,8 @@ def built(service: StageName, values: Mapping[str, Any]) -> Service:
 
 def new_keys() -> dict[str, str]:
     """Return a key for each of this machine's credentials."""
-    return {name: key_text(TENANT, name, secrets.token_urlsafe(KEY_BYTES)) for name in CREDENTIALS.values()}
+    names = (*CREDENTIALS.values(), OWNER)
+    return {name: key_text(TENANT, name, secrets.token_urlsafe(KEY_BYTES)) for name in names}
 
 
 async def admit_locals(bus: EmbeddedBus, keys: Mapping[str, str]) -> None:
@@ -122,6 +127,30 @@ async def admit_locals(bus: EmbeddedBus, keys: Mapping[str, str]) -> None:
                 key_sha256=key_hash(keys[credential]),
             )
             await store.put(record)
+        if OWNER in keys:
+            person = CREDENTIALS["analyst"]
+            await store.put(
+                Credential(
+                    name=OWNER,
+                    tenant=TENANT,
+                    user=person,
+                    audience="analyst",
+                    role="owner",
+                    key_sha256=key_hash(keys[OWNER]),
+                )
+            )
+    finally:
+        await connection.close()
+
+
+async def keep_model(bus: EmbeddedBus, model: NamedModel) -> None:
+    """Set a model as the one that is asked first; the others that are set stay."""
+    connection = await bus.connect(OPERATOR)
+    try:
+        store = ModelStore(Held(connection))
+        known = await store.read()
+        others = tuple(item for item in known.models if item.name != model.name)
+        await store.write(known.model_copy(update={"models": (model, *others), "default": model.name}))
     finally:
         await connection.close()
 
@@ -172,6 +201,10 @@ class Stack:
         """Return a bus client of this machine's credential for the audience; `async with` connects it."""
         outsider = OUTSIDERS[audience]
         return BusClient.connected(self._bus.url, outsider, self._keys[outsider.credential])
+
+    async def keep_model(self, model: NamedModel) -> None:
+        """Set a model as the one that is asked first."""
+        await keep_model(self._bus, model)
 
     async def _start(self, name: StageName) -> None:
         try:

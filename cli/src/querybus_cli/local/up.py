@@ -8,7 +8,7 @@ import os
 import socket
 import tempfile
 import urllib.request
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.client import HTTPException
@@ -19,25 +19,31 @@ from rich.console import Console
 
 from querybus.bus.admin.embedded_server import EmbeddedNats, sizes_for
 from querybus.bus.admin.permissions import BACKUP_USER, OPERATOR
+from querybus.core.stored.models import NamedModel
 from querybus.core.subjects import StageName, answer_filter, is_token
 from querybus_cli.local.answers import DEMO, demo_file, names_of
 from querybus_cli.local.colocated import colocated_environment, shared_services
 from querybus_cli.local.demo_database import demo_connection, write_demo
 from querybus_cli.local.local_stack import (
     OUTSIDERS,
+    OWNER,
     SERVICES,
     TENANT,
     StackPlan,
     admit_locals,
     environment_of,
+    keep_model,
     new_keys,
     settings_of,
 )
 from querybus_cli.local.ports import free_ports
 from querybus_cli.local.supervise import Replica, Supervisor
 from querybus_cli.operations.operator import OPERATOR_FILE
-from querybus_cli.runtime import UsageError, os_error_text
+from querybus_cli.runtime import UsageError, os_error_text, usage
+from querybus_executor.connections.set_up.file_edit import write_whole
+from querybus_executor.connections.set_up.file_text import HEAD
 
+CONNECTIONS_FILE: Final = Path("connections.yaml")
 CLIENTS_FILE: Final = "clients.json"
 KEYS_FILE: Final = "keys.json"
 READY_PAUSE_SECONDS: Final = 0.2
@@ -60,6 +66,17 @@ class Ports:
         _must_be_free(self.bus, "--bus-port")
 
 
+@dataclass(frozen=True, slots=True)
+class FirstSteps:
+    """What `querybus connect` adds to a start: a model to keep, and what follows once every service is ready.
+
+    `on_ready` receives the address of the API, the keys and the link that signs in once, if there is one.
+    """
+
+    model: NamedModel | None = None
+    on_ready: Callable[[str, Mapping[str, str], str | None], Awaitable[None]] | None = None
+
+
 async def run_up(
     counts: Mapping[StageName, int],
     connections: Path | None,
@@ -69,9 +86,11 @@ async def run_up(
     tenants: Sequence[str] = (),
     *,
     together: bool | None = None,
+    first: FirstSteps = FirstSteps(),
 ) -> int:
     """Run until SIGINT or SIGTERM; return the exit code. `tenants` come beside `local`.
 
+    `connections` that is no file yet is made without an entry: the page adds the first database.
     `together`: generator, recovery and presenter in one process; None: where there are few cores and one of each.
     """
     for name in tenants:
@@ -79,7 +98,8 @@ async def run_up(
             raise UsageError(f"the tenant {name[:80]!r} may have a-z, 0-9 and '-' only, at most 64 of them")
     with tempfile.TemporaryDirectory(prefix="querybus-") as directory:
         shared = shared_services(counts, together)
-        plan = _plan(connections or await _demo_connections(Path(directory)), store)
+        file = _connections_file(connections, out) or await _demo_connections(Path(directory))
+        plan = _plan(file, store)
         gateways = counts[StageName.GATEWAY]
         ports.must_be_free(gateways)
         api = ports.http or free_ports(1)[0]
@@ -90,7 +110,9 @@ async def run_up(
             (store / "processes.json").unlink(missing_ok=True)
             await bus.migrate()
             keys = _keys(store / KEYS_FILE)
-            _report_operators(store / OPERATOR_FILE, bus)
+            if first.model is not None:
+                await keep_model(bus, first.model)
+            _report_operators(store / OPERATOR_FILE, bus, f"http://127.0.0.1:{api}", plan.connections_file)
             _report_clients(store / CLIENTS_FILE, bus, keys)
             await admit_locals(bus, keys)
             names = [(service, number) for service in SERVICES for number in range(1, counts[service] + 1)]
@@ -106,7 +128,7 @@ async def run_up(
                 f"HTTP at 127.0.0.1:{api}, gRPC at 127.0.0.1:{grpc_apis[0]}, the bus at {bus.url}\n"
                 f"keys are in {store / KEYS_FILE}, users and subjects of the bus in {store / CLIENTS_FILE}"
             )
-            ready = asyncio.create_task(_report_when_ready(addresses.values(), keys, api, apis, out))
+            ready = asyncio.create_task(_report_when_ready(addresses.values(), keys, api, apis, out, first))
             try:
                 await Supervisor(replicas, lambda text: out.print(text, highlight=False)).run()
             finally:
@@ -174,15 +196,18 @@ def _must_be_free(port: int, option: str) -> None:
 
 
 async def _report_when_ready(
-    addresses: Iterable[str], keys: Mapping[str, str], api: int, apis: str, out: Console
+    addresses: Iterable[str], keys: Mapping[str, str], api: int, apis: str, out: Console, first: FirstSteps
 ) -> None:
     for address in addresses:
         while not await asyncio.to_thread(is_ready, address):  # noqa: ASYNC110 - no event says something of another process
             await asyncio.sleep(READY_PAUSE_SECONDS)
     out.print(f"ready: {apis}", highlight=False, soft_wrap=True)
-    link = await asyncio.to_thread(_sign_in_link, f"http://127.0.0.1:{api}", keys["analyst"])
+    link = await asyncio.to_thread(_sign_in_link, f"http://127.0.0.1:{api}", keys[OWNER])
     if link is not None:
         out.print(f"\nthe page, signed in once within ten minutes:\n\n  {link}", highlight=False, soft_wrap=True)
+    if first.on_ready is not None:
+        await first.on_ready(f"http://127.0.0.1:{api}", keys, link)
+        return
     out.print("\nask, for instance:\n", highlight=False)
     for line in (
         f'  querybus ask "How many customers are there?" --url http://127.0.0.1:{api}',
@@ -217,16 +242,16 @@ def _sign_in_link(address: str, key: str) -> str | None:
 
 def _keys(file: Path) -> dict[str, str]:
     """Return the HTTP keys of this machine's credentials, made once and kept readable for this user only."""
-    if file.exists():
-        return json.loads(file.read_text())
-    keys = new_keys()
-    file.touch(mode=0o600)
-    file.write_text(json.dumps(keys, indent=1))
+    known: dict[str, str] = json.loads(file.read_text()) if file.exists() else {}
+    keys = new_keys() | known
+    if keys != known:
+        file.touch(mode=0o600)
+        file.write_text(json.dumps(keys, indent=1))
     return keys
 
 
-def _report_operators(file: Path, bus: EmbeddedNats) -> None:
-    """Write for this user only where `querybus operate dead`, `history`, `replay`, `keys` and `backup` find the bus."""
+def _report_operators(file: Path, bus: EmbeddedNats, api: str, connections: Path) -> None:
+    """Write for this user only where `operate dead`, `history`, `keys`, `backup` and `connect` find the running stack."""
     file.unlink(missing_ok=True)
     file.touch(mode=0o600)
     known = {
@@ -234,7 +259,7 @@ def _report_operators(file: Path, bus: EmbeddedNats) -> None:
         "gateway_password": bus.password(StageName.GATEWAY),
         "backup_password": bus.password(BACKUP_USER),
     }
-    file.write_text(json.dumps({"nats_url": bus.url, **known}))
+    file.write_text(json.dumps({"nats_url": bus.url, "api_url": api, "connections_file": str(connections), **known}))
 
 
 def _report_clients(file: Path, bus: EmbeddedNats, keys: Mapping[str, str]) -> None:
@@ -251,6 +276,16 @@ def _report_clients(file: Path, bus: EmbeddedNats, keys: Mapping[str, str]) -> N
         for outsider in OUTSIDERS.values()
     }
     file.write_text(json.dumps({"nats_url": bus.url, "tenant": TENANT, "clients": clients}, indent=1))
+
+
+def _connections_file(wanted: Path | None, out: Console) -> Path | None:
+    """Return the file that is asked for, made where it is missing, else that of this folder, else None."""
+    if wanted is None:
+        return CONNECTIONS_FILE if CONNECTIONS_FILE.is_file() else None
+    if not wanted.exists():
+        usage(write_whole, wanted, f"{HEAD}connections: []\n")
+        out.print(f"{wanted} is new and names no database: the page adds the first one", highlight=False)
+    return wanted
 
 
 async def _demo_connections(directory: Path) -> Path:

@@ -37,7 +37,7 @@ SECRET_BYTES_MAX: Final = 64 << 10
 _IN_FILES: Final = frozenset({Dialect.SQLITE, Dialect.DUCKDB})
 
 
-class BadConnections(Exception):
+class BadConnections(ValueError):
     """The connections cannot be used as configured; the message says where and why, without secrets."""
 
 
@@ -171,7 +171,7 @@ class ConnectionConfig(BaseModel):
 class _File(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    connections: tuple[ConnectionConfig, ...] = Field(min_length=1)
+    connections: tuple[ConnectionConfig, ...]
 
 
 def load_connections(path: Path, environment: Mapping[str, str] = os.environ) -> tuple[ConnectionConfig, ...]:

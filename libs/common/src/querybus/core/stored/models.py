@@ -39,7 +39,9 @@ class NamedModel(BaseModel):
     name: str = Field(pattern=NAME, description="as requests name it")
     base_url: str = Field(pattern=r"^https?://", max_length=500, description="of an OpenAI-compatible API, up to /v1")
     model: str = Field(max_length=200, description="the model's name at that address")
-    api_key_env: str = Field(default="", pattern=r"^(QUERYBUS_[A-Z0-9_]+)?$", description="empty: no key is sent")
+    api_key_env: str = Field(
+        default="", pattern=r"^(QUERYBUS_[A-Z0-9_]+|OPENAI_API_KEY)?$", description="empty: no key is sent"
+    )
     temperature: float = Field(default=0.0, ge=0, le=2)
     tokens_out_max: int = Field(default=4_096, ge=16, le=131_072)
     streaming: bool = Field(default=False, description="tokens are shown as they come to analysts who ask")

@@ -1,0 +1,1 @@
+"""`querybus connect`: from a database's address to a first answer that was checked."""
