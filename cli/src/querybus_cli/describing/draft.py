@@ -70,7 +70,7 @@ def drafted(catalog: Catalog) -> Description:
             key = f"{table.name}.{column.name}"
             if names := _names(column):
                 display_names[key] = names
-            if reason := recognised_by(table.name, column):
+            if reason := recognised_by(table, column):
                 personal.append(key)
                 reasons[key] = reason
     return Description(display_names, measure_words, synonyms, descriptions, tuple(personal), (), reasons)

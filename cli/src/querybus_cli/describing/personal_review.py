@@ -11,7 +11,7 @@ import yaml
 
 from querybus_cli.operations.measuring import opened_connection
 from querybus_cli.runtime import UsageError
-from querybus_executor.catalog.personal_columns import BY_ITS_NAME, looks_personal, names_persons, recognised_by
+from querybus_executor.catalog.personal_columns import BY_ITS_VALUES, list_personal
 from querybus_executor.connections.config import BadConnections, ConnectionConfig, load_connections
 from querybus_executor.connections.described import BadDescriptionError, read_described
 
@@ -55,20 +55,12 @@ def recognised(file: Path, name: str) -> tuple[ConnectionConfig, list[Recognised
     decided = {key.casefold() for key in config.personal}
     made: list[Recognised] = []
     with opened_connection(config) as (catalog, _):
-        for table in catalog.tables:
-            for column in table.columns:
-                key = f"{table.name}.{column.name}"
-                is_name = names_persons(table.name, column.name) and not looks_personal(column.name)
-                kind = "names of persons" if is_name else "contact or identity data"
-                if column.personal:
-                    is_decided = not decided.isdisjoint((key.casefold(), table.name.casefold()))
-                    state: State = "hidden" if is_decided else "hidden, not decided"
-                    reason = recognised_by(table.name, column)
-                    if is_decided and reason != BY_ITS_NAME:
-                        reason = "by its owner"
-                    made.append(Recognised(key, kind, reason, state))
-                elif is_name or looks_personal(column.name):
-                    made.append(Recognised(key, kind, BY_ITS_NAME, "shown"))
+        for item in list_personal(catalog):
+            is_decided = not decided.isdisjoint((item.key.casefold(), item.table.name.casefold()))
+            state: State = "hidden" if is_decided else "hidden, not decided"
+            reason = "by its owner" if is_decided and item.reason == BY_ITS_VALUES else item.reason
+            kind = "names of persons" if item.kind == "name" else "contact or identity data"
+            made.append(Recognised(item.key, kind, reason, state if item.column.personal else "shown"))
     return config, made
 
 

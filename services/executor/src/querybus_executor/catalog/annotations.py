@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from querybus.core.catalog import Language
-from querybus_executor.catalog.personal_columns import looks_personal, names_persons
+from querybus.core.catalog import Column, Language
+from querybus_executor.catalog.personal_columns import personal_kinds
 
 Names = Mapping[Language, str]
 
@@ -41,24 +41,25 @@ class Known:
         """Return the other words for a table or column."""
         return self._synonyms.get(_key(table, column), ())
 
-    def is_personal(self, table: str, column: str) -> bool:
-        """Return whether no value of the column may be kept or sent: the owner says so, or its name does."""
-        if not self._personal.isdisjoint(_keys(table, column)):
-            return True
-        return self.may_look_personal(table, column) and (looks_personal(column) or names_persons(table, column))
-
-    def is_person_name(self, table: str, column: str) -> bool:
-        """Return whether a personal column holds names of persons, by its name."""
-        return names_persons(table, column) and not looks_personal(column)
+    def marked(self, table: str, columns: Sequence[Column]) -> tuple[Column, ...]:
+        """Return a table's columns with what is personal of them: what the owner says, names and the columns beside them."""
+        kinds = personal_kinds(table, columns)
+        return tuple(
+            column.model_copy(update={"personal": True, "person_name": kinds.get(column.name, ("", ""))[0] == "name"})
+            if not self._personal.isdisjoint(_keys(table, column.name))
+            or (column.name in kinds and self.may_look_personal(table, column.name))
+            else column
+            for column in columns
+        )
 
     def may_look_personal(self, table: str, column: str) -> bool:
         """Return whether a column is judged by its name and its values: unless its owner says that it is not personal."""
         return self._not_personal.isdisjoint(_keys(table, column))
 
-    def wants_values(self, table: str, column: str) -> bool:
+    def wants_values(self, table: str, column: Column) -> bool:
         """Return whether frequent values of the column may be kept in the catalog."""
-        left_out = not self._without_values.isdisjoint({table.casefold(), _key(table, column)})
-        return self._values and not left_out and not self.is_personal(table, column)
+        left_out = not self._without_values.isdisjoint({table.casefold(), _key(table, column.name)})
+        return self._values and not left_out and not column.personal
 
 
 def _keys(table: str, column: str) -> frozenset[str]:

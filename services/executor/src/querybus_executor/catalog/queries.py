@@ -29,7 +29,7 @@ from querybus.sql.row_security import reachable_tables
 from querybus_executor.catalog.annotations import Known
 from querybus_executor.catalog.column_kinds import kind_of_type
 from querybus_executor.catalog.looks import ROWS_SAMPLED_MAX, Answer, Ask, CatalogQueries, Found, Looks, Wanted, quoted
-from querybus_executor.catalog.personal_columns import personal_form
+from querybus_executor.catalog.personal_forms import personal_form
 from querybus_executor.catalog.profiles import is_profiled, profiled
 from querybus_executor.connections.config import ConnectionConfig
 
@@ -79,14 +79,14 @@ async def read_catalog(
             Wanted(number, place, column, rows)
             for number, (table, place, rows) in enumerate(zip(made, places, counted, strict=True))
             for column in table.columns
-            if rows != 0 and column.kind is ColumnKind.TEXT and known.wants_values(table.name, column.name)
+            if rows != 0 and column.kind is ColumnKind.TEXT and known.wants_values(table.name, column)
         ]
         result = await looks.values(wanted)
         measured = [
             Wanted(number, place, column, rows)
             for number, (table, place, rows) in enumerate(zip(made, places, counted, strict=True))
             for column in table.columns
-            if rows != 0 and is_profiled(table, column) and known.wants_values(table.name, column.name)
+            if rows != 0 and is_profiled(table, column) and known.wants_values(table.name, column)
         ]
         profiles = await looks.profiles(measured)
         made = await asyncio.to_thread(_filled, made, counted, result, profiles, known)
@@ -119,8 +119,6 @@ def _tables(
                 comment=str(comment or ""),
                 display_names=known.names_of(str(table), str(name)),
                 synonyms=known.synonyms_of(str(table), str(name)),
-                personal=known.is_personal(str(table), str(name)),
-                person_name=known.is_person_name(str(table), str(name)),
             )
         )
     keys: defaultdict[_Place, dict[tuple[str, str], list[str]]] = defaultdict(dict)
@@ -140,7 +138,7 @@ def _tables(
                 name=place[1],
                 schema_name=None if place[0] == default_schema else place[0],
                 kind="view" if kind == "view" else "table",
-                columns=tuple(columns[place]),
+                columns=known.marked(place[1], columns[place]),
                 primary_key=primary,
                 unique_keys=tuple(sorted(unique - {primary})),
                 comment=str(comment or ""),
@@ -184,7 +182,7 @@ def _filled(
         scanned_all = rows is not None and rows <= ROWS_SAMPLED_MAX
         columns = tuple(
             _with_values(table, column, found.get((number, column.name), ()), rows if scanned_all else None, known)
-            if column.kind is ColumnKind.TEXT and known.wants_values(table.name, column.name)
+            if column.kind is ColumnKind.TEXT and known.wants_values(table.name, column)
             else column
             for column in table.columns
         )

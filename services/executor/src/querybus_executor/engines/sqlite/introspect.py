@@ -32,7 +32,7 @@ from querybus.core.catalog import (
 )
 from querybus_executor.catalog.annotations import Known, Names
 from querybus_executor.catalog.column_kinds import kind_of_column, kind_of_type
-from querybus_executor.catalog.personal_columns import personal_form
+from querybus_executor.catalog.personal_forms import personal_form
 from querybus_executor.catalog.profiles import is_profiled, profiled
 
 SECONDS_MAX: Final = 20.0
@@ -164,8 +164,6 @@ def _described(opened: sa.Connection, listed: Sequence[tuple[str, str]], known: 
                 nullable=not is_filled,
                 display_names=known.names_of(table, name),
                 synonyms=known.synonyms_of(table, name),
-                personal=known.is_personal(table, name),
-                person_name=known.is_person_name(table, name),
             )
         )
         if place:
@@ -188,7 +186,7 @@ def _described(opened: sa.Connection, listed: Sequence[tuple[str, str]], known: 
             Table(
                 name=name,
                 kind="view" if kind == "view" else "table",
-                columns=tuple(columns[name]),
+                columns=known.marked(name, columns[name]),
                 primary_key=key,
                 unique_keys=tuple(
                     sorted(cast("set[tuple[str, ...]]", {key for key in keys if None not in key} - {key}))
@@ -230,7 +228,7 @@ def _with_values(table: Table, rows: _Rows, known: Known) -> Table:
     counted = table.row_estimate if table.row_estimate is not None else _counted(table, rows)
     columns = tuple(
         column.model_copy(update=_values(table.name, column.name, counted, rows, known))
-        if column.kind is ColumnKind.TEXT and known.wants_values(table.name, column.name)
+        if column.kind is ColumnKind.TEXT and known.wants_values(table.name, column)
         else column
         for column in table.columns
     )
@@ -240,7 +238,7 @@ def _with_values(table: Table, rows: _Rows, known: Known) -> Table:
 def _profiled(table: Table, rows: _Rows, known: Known) -> tuple[Column, ...]:
     """Return the columns with what was measured of them, many in one statement."""
     measured = [
-        column for column in table.columns if is_profiled(table, column) and known.wants_values(table.name, column.name)
+        column for column in table.columns if is_profiled(table, column) and known.wants_values(table.name, column)
     ]
     found: dict[str, Sequence[Sequence[object]]] = {}
     for start in range(0, len(measured), _COLUMNS_PROFILED_MAX):
