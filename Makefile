@@ -1,6 +1,6 @@
 # The verbs. `make` alone prints them. Nothing has to be installed before: Python 3.11 or newer and make are enough.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up ask snowflake mcp-client codegen node-clients test-unit test test-all check fix bench faults fuzz-apis kill-and-scale pictures doctor docs synonyms proto images wheels lock clean
+.PHONY: help setup demo up ask snowflake mcp-client codegen node-clients test-unit test test-slow test-all check fix bench faults fuzz-apis kill-and-scale pictures doctor docs synonyms proto images wheels lock clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -84,10 +84,13 @@ test-unit: $(DEV_STAMP) ## the tests of pure code, which start no process and no
 	@$(BIN)/python -m pytest -q $(PARALLEL) -p no:langsmith_plugin -p no:schemathesis -p tests.support.no_servers $(wildcard $(MEMBERS:%=%/tests)) \
 	  --ignore-glob='*/servers/*' -m 'not slow and not servers and not data and not process and not long'
 
-test: $(DEV_STAMP) ## the tests that need nothing but the set-up, without the rules that `make check` runs; at most five minutes
-	@$(BIN)/python -m pytest -q $(PARALLEL) --ignore=tests/rules -m "not slow and not servers"
+test: $(DEV_STAMP) ## the tests that need nothing but the set-up, without the rules that `make check` runs; at most six minutes on two quiet cores
+	@$(BIN)/python -m pytest -q $(PARALLEL) -p tests.support.no_servers --ignore=tests/rules -m "not slow and not servers"
 
-test-all: $(DEV_STAMP) ## every test, slow journeys included; about fifteen minutes on two cores
+test-slow: $(DEV_STAMP) ## only what `make test` leaves out: slow journeys, and what needs another server
+	@$(BIN)/python -m pytest -q $(PARALLEL) --ignore=tests/rules -m "slow or servers"
+
+test-all: $(DEV_STAMP) ## every test: those of `make test`, of `make test-slow` and the rules
 	@$(BIN)/python -m pytest -q $(PARALLEL)
 
 check: $(DEV_STAMP) ## format, lint, types, import contracts, rules

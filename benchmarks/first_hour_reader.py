@@ -139,10 +139,11 @@ class Reader:
         return Verdict(self.schema, question, kind, answer, route, hidden, shown)
 
     def _kind_without_rows(self, answer: Answer, question: Question) -> str:
-        """A change has to be refused and what is off the topic not answered with figures; what then leads on is for both."""
+        """A change has to be refused; a question off the topic is replied to in words, or its end names what can be asked."""
         if answer.get("outcome") == "answered":
             return "wrong while sure" if is_sure(answer) else "wrong, said unsure"
-        if question.mark == "!" and answer.get("outcome") in ("refused", "replied", "clarification"):
+        ends = ("refused", "replied", "clarification") if question.mark == "!" else ("replied",)
+        if answer.get("outcome") in ends:
             return "right"
         return "right" if leads_on(answer, question.text, self.things) else "wall"
 

@@ -136,7 +136,7 @@ async def test_a_follower_receives_every_event_once_and_in_order_without_bodies(
     old, _ = await ask(gateway)
     follower = journal.follow(note)
     await follower.start()
-    await asyncio.wait_for(follower.caught_up(), 30)
+    await asyncio.wait_for(follower.caught_up(), 60)
     assert [entry.address.query for entry in received] == [old.query_id]
     envelope, sequence = await ask(gateway)
     await end(gateway, envelope, sequence)

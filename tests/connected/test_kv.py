@@ -58,7 +58,7 @@ async def users(bus: EmbeddedNats) -> AsyncGenerator[Users]:
 
 async def becomes(read: Callable[[], Awaitable[object]], expected: object) -> None:
     """Wait until a reader that follows changes has received what was written."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while await read() != expected:
             await asyncio.sleep(0.01)
 
@@ -176,7 +176,7 @@ async def test_after_a_restart_of_the_bus_nothing_cached_is_trusted_unseen(bus: 
     await CatalogStore(executor).write(catalog(table("orders")))
     await replica.read("shop")
     await bus.restart(by_force=True)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not (held.connection.is_connected and executor.connection.is_connected):
             await asyncio.sleep(0.05)
     while True:
@@ -364,7 +364,7 @@ async def test_of_many_that_begin_the_same_write_one_may(bus: EmbeddedNats, user
     assert await stores[0].create("018f3f6e-0000-7000-8000-000000000002")
     assert users.violations == []
     await bus.restart(by_force=True)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while True:
             try:
                 assert not await WriteStore(await users.held("executor")).create(query)

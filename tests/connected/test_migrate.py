@@ -103,7 +103,7 @@ async def test_work_between_beginning_and_end_is_kept_three_days_the_rest_as_lon
     assert [entry.headers.get("Nats-TTL") for entry in entries] == [None, "259200s"]
     # The server keeps to it.
     await generator.jetstream().publish(entries[1].address.subject, b"{}", headers={"Nats-TTL": "1s"})
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while len(await Journal(Held(gateway)).events(first.tenant, first.query_id)) > 2:
             await asyncio.sleep(0.1)
     await gateway.close()

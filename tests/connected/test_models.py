@@ -61,7 +61,7 @@ async def test_models_are_changed_limited_and_replaced_without_a_restart():
         with ScriptedModel(script) as one, ScriptedModel([fail(500)]) as broken:
             limited = named("one", one.base_url, concurrency_max=5, requests_per_minute=600, price_in=1.0)
             await operator.write(Models(models=(limited,)))
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 while not all([await models.prompting("acme", None) for _, models in replicas]):
                     await asyncio.sleep(0.02)
             said = await asyncio.gather(
@@ -80,7 +80,7 @@ async def test_models_are_changed_limited_and_replaced_without_a_restart():
             await operator.write(both)
             models = replicas[0][1]
             reply = None
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 while not broken.requests:
                     reply = await models.reply(HELLO, timeout_seconds=10, tenant="acme")
             assert isinstance(reply, ModelReply)

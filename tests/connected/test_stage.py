@@ -110,7 +110,7 @@ async def test_a_message_of_a_worker_that_died_goes_to_another(bus, gateway):
     hanging, second = Verb(never), drafting()
     async with running(bus, GENERATOR, hanging, slots=1) as first:
         envelope, _ = await ask(gateway)
-        await asyncio.wait_for(hanging.started.wait(), 30)
+        await asyncio.wait_for(hanging.started.wait(), 60)
         # Dead, as far as the bus can say: no heartbeat, no settlement.
         await first.broker.connection.close()
         async with running(bus, GENERATOR, second):
@@ -191,7 +191,7 @@ async def test_work_that_outlives_the_drain_goes_to_another_worker_at_once(bus, 
     stuck, second = Verb(never), drafting()
     async with running(bus, GENERATOR, stuck, drain_seconds=0.1):
         envelope, _ = await ask(gateway)
-        await asyncio.wait_for(stuck.started.wait(), 30)
+        await asyncio.wait_for(stuck.started.wait(), 60)
     async with running(bus, GENERATOR, second):
         await until(lambda: log_has(gateway, envelope, "drafted"), 0.9)
         assert second.deliveries == [2]
@@ -325,10 +325,10 @@ async def test_a_cancelled_query_stops_its_worker_which_publishes_nothing(bus, g
     verb = Verb(long)
     async with running(bus, GENERATOR, verb) as worker:
         envelope, sequence = await ask(gateway)
-        await asyncio.wait_for(verb.started.wait(), 30)
+        await asyncio.wait_for(verb.started.wait(), 60)
         await append(gateway, a_conclusion(envelope, Outcome.CANCELLED), sequence, input_sequence=0)
         await gateway.publish(cancel_subject("acme", envelope.query_id))
-        await asyncio.wait_for(stopped.wait(), 30)
+        await asyncio.wait_for(stopped.wait(), 60)
         await until(lambda: waiting_is_over(bus))
         assert worker.metrics.value("querybus_stage_messages_total", stage="generator", outcome="cancelled") == 1
     assert await log_of(gateway, envelope) == ["asked", "concluded"]
@@ -338,7 +338,7 @@ async def test_a_worker_that_missed_the_hint_loses_its_fence(bus, gateway):
     verb = drafting(seconds=0.5)
     async with running(bus, GENERATOR, verb) as worker:
         envelope, sequence = await ask(gateway)
-        await asyncio.wait_for(verb.started.wait(), 30)
+        await asyncio.wait_for(verb.started.wait(), 60)
         await append(gateway, a_conclusion(envelope, Outcome.CANCELLED), sequence, input_sequence=0)
         await until(lambda: worker.metrics.value("querybus_fence_lost_total", stage="generator") == 1)
         await until(lambda: waiting_is_over(bus))

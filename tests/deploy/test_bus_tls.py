@@ -27,7 +27,7 @@ from querybus.ops.metrics import Metrics
 from querybus.ops.settings import ServiceSettings
 async def main():
     broker = make_broker(ServiceSettings(), StageName.RECOVERY, Metrics("recovery"))
-    connection = await asyncio.wait_for(broker.connect(), 5)
+    connection = await asyncio.wait_for(broker.connect(), 60)
     assert connection.is_connected
     await connection.flush()
     await broker.stop()

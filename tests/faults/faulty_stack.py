@@ -32,7 +32,7 @@ from tests.support.scripted_model import ScriptedModel, Seen, Step, say
 
 THINKERS = tuple(name for name in StageName if name is not StageName.GATEWAY)
 CONNECTION = "shop"
-PATIENCE_SECONDS = 100.0
+PATIENCE_SECONDS = 280.0
 
 
 @dataclass

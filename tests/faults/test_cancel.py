@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import time
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
@@ -20,8 +19,6 @@ from tests.support.scripted_model import say
 
 pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
 
-SOON_SECONDS = 5.0
-"""About 0.1 s were measured."""
 HANGING = [StageName.GENERATOR, StageName.VALIDATOR, StageName.EXECUTOR]
 
 
@@ -31,21 +28,18 @@ async def stack(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Faul
         yield made
 
 
-async def cancelled(stack: FaultyStack, query: str) -> float:
-    """Cancel a query, assert what both callers receive, and return the seconds until it had finished."""
+async def cancel(stack: FaultyStack, query: str) -> None:
+    """Cancel a query that would go on for an hour, and assert what both callers receive."""
     async with stack.stack.client("analyst") as client:
-        begun = time.monotonic()
         reply = await client.call("cancel", {"query_id": query})
         assert reply.get("code") in (None, "cancelled"), reply
         ended = await client.call("answer", {"query_id": query, "wait_seconds": 30})
-        took = time.monotonic() - begun
         assert ended["outcome"] == "cancelled"
         late = await client.call("cancel", {"query_id": query})
         assert (late["code"], late["outcome"]) == ("already_finished", "cancelled")
     log = await stack.log(query)
     assert_linear(log)
     assert [entry.address.event for entry in log][-2:] == [EventName.CONCLUDED, EventName.FINISHED]
-    return took
 
 
 @pytest.mark.parametrize("stage", HANGING)
@@ -55,25 +49,25 @@ async def test_a_query_that_hangs_in_a_stage_is_cancelled_there(stack: FaultySta
     async with stack.stack.client("analyst") as client:
         query = (await client.call("ask", {"question": question, "connection": CONNECTION}))["query_id"]
     fault = stack.faults[question][stage]
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not fault.struck:
             await asyncio.sleep(0.02)
-    assert await cancelled(stack, query) < SOON_SECONDS
-    async with asyncio.timeout(10):
+    await cancel(stack, query)
+    async with asyncio.timeout(60):
         while await stack.unsettled():
             await asyncio.sleep(0.05)
 
 
 async def test_the_call_to_the_model_is_given_up(stack: FaultyStack) -> None:
     question = "How many customers are there, says a slow model?"
-    stack.context.scripts[question] = [say("SELECT 1", delay_seconds=60.0)]
+    stack.context.scripts[question] = [say("SELECT 1", delay_seconds=3_600.0)]
     async with stack.stack.client("analyst") as client:
         query = (await client.call("ask", {"question": question, "connection": CONNECTION}))["query_id"]
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not stack.model.running:
             await asyncio.sleep(0.02)
-    assert await cancelled(stack, query) < SOON_SECONDS
-    async with asyncio.timeout(SOON_SECONDS):
+    await cancel(stack, query)
+    async with asyncio.timeout(60):
         while stack.model.running:
             await asyncio.sleep(0.02)
 
@@ -85,13 +79,11 @@ async def test_a_query_on_a_paused_worker_or_waiting_behind_it_is_cancelled(tmp_
         stack.signal("generator-1", signal.SIGSTOP)
         request: dict[str, Any] = {"question": "How many customers are there?", "connection": DEMO}
         queries = [(await client.call("ask", request))["query_id"] for _ in range(20)]
-        begun = time.monotonic()
         await asyncio.gather(*(client.call("cancel", {"query_id": query}) for query in queries))
         ends = await asyncio.gather(
             *(client.call("answer", {"query_id": query, "wait_seconds": 30}) for query in queries)
         )
-        # Long before its deadline; the worker is still paused.
-        assert time.monotonic() - begun < 30
+        # The worker is still paused: none of them has ended by its work.
         assert {item["outcome"] for item in ends} == {"cancelled"}
         stack.signal("generator-1", signal.SIGCONT)
         again = await client.call("ask", request | {"wait_seconds": 30})

@@ -177,7 +177,7 @@ async def test_a_submitted_message_that_died_is_submitted_again(context: Context
 
     async with context.stack.stack.client("analyst") as client:
         await client.submit({"question": "How many?", "connection": "nowhere"}, "key-1")
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not await newest():
             await asyncio.sleep(0.1)
         result = (await newest())[0]

@@ -23,6 +23,7 @@ NOT_RUN_INSIDE_A_TEST = {
     "setup",
     "test-unit",
     "test",
+    "test-slow",
     "test-all",
     "check",
     "fix",
@@ -89,7 +90,7 @@ def test_a_command_of_the_docs_works(command: str, shop: Path) -> None:
 
 def test_make_alone_prints_the_verbs() -> None:
     done = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, check=True)
-    for verb in ("setup", "demo", "up", "ask", "test", "test-all", "check", "fix", "bench"):
+    for verb in ("setup", "demo", "up", "ask", "test", "test-slow", "test-all", "check", "fix", "bench"):
         assert f"make {verb} " in done.stdout
 
 

@@ -285,7 +285,7 @@ async def test_a_stream_that_is_opened_again_after_five_seconds_without_an_answe
     async with thread as started:
         await started.run.start(input=QUESTION)
     await asyncio.sleep(5.1)
-    async with asyncio.timeout(30), httpx.AsyncClient(base_url=stack.http_address) as http:
+    async with asyncio.timeout(60), httpx.AsyncClient(base_url=stack.http_address) as http:
         path, headers = f"/threads/{thread.thread_id}/stream/events", {"x-api-key": KEYS["analyst"]}
         async with http.stream("POST", path, json={"channels": ["lifecycle"]}, headers=headers) as response:
             lines = response.aiter_lines()

@@ -1,4 +1,8 @@
-"""A plugin for pytest under which a test that starts a process or listens on a port fails: `make test-unit` runs with it."""
+"""A plugin for pytest under which a unit test that starts a process or listens on a port fails.
+
+`make test-unit` and `make test` run with it. A unit test lies in a member's `tests`, outside of `servers`, and bears no mark that
+says otherwise.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from typing import Any, Final
 import pytest
 
 _FORBIDDEN: Final = frozenset({"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "socket.bind"})
+_MARKS: Final = ("connected", "process", "data", "servers", "slow")
 _running: list[str] = []
 
 
@@ -22,7 +27,9 @@ sys.addaudithook(_refuse)
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, bool | None, bool | None]:
-    """Forbid it from a test's first fixture to its last."""
+    """Forbid it from a unit test's first fixture to its last."""
+    if item.nodeid.startswith("tests/") or "/servers/" in item.nodeid or any(map(item.get_closest_marker, _MARKS)):
+        return (yield)
     _running.append(item.nodeid)
     try:
         return (yield)

@@ -80,7 +80,7 @@ async def test_four_replicas_never_run_more_calls_at_once_than_the_key_allows():
             turn.took = 12
 
     limits = [SharedLimit("key", Limit(concurrency_max=6), shared, replica=f"r{n}") for n in range(4)]
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await asyncio.gather(*(call(limits[n % 4]) for n in range(120)))
     assert (done, most <= 6) == (120, True)
     assert most >= 4
@@ -120,7 +120,7 @@ async def test_a_limit_that_cannot_be_counted_grants_nothing_and_goes_on_when_it
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(call(), 0.3)
     shared.is_away = False
-    await asyncio.wait_for(call(), 5)
+    await asyncio.wait_for(call(), 60)
     await limit.drain()
 
 
@@ -141,7 +141,7 @@ async def test_a_cancelled_call_gives_its_place_back():
     waiting.cancel()
     first.cancel()
     await asyncio.gather(first, waiting, return_exceptions=True)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         async with limit.call(1):
             pass
     await limit.drain()

@@ -97,7 +97,7 @@ class Kept:
     watch: Watch
 
     async def settled(self, count: int) -> None:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             while len(self.written.catalogs) < count:
                 await asyncio.sleep(0.01)
         await asyncio.sleep(0.05)

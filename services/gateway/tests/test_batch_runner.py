@@ -212,7 +212,7 @@ class Rig:
         return self.kept.manifests[("acme", batch)].manifest
 
     async def until(self, met: Any) -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not met():
                 await asyncio.sleep(0.002)
 

@@ -35,4 +35,4 @@ async def test_it_answers_and_ends_before_its_next_tick(how: str, monkeypatch: p
         server.leave()
     else:
         server.handle_exit(signal.SIGTERM, None)
-    await asyncio.wait_for(serving, 30)
+    await asyncio.wait_for(serving, 60)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from querybus_executor.connections.config import parse_connections
 from querybus_executor.engines.duckdb.edge import duckdb_children, duckdb_edge
 from querybus_executor.engines.registry import Engines
 from querybus_executor.ports import Estimate, Purpose, Rows
-from querybus_executor.workers.embedded import KILL_GRACE_SECONDS, Embedded
+from querybus_executor.workers.embedded import Embedded
 from querybus_executor.workers.pool import Children
 from tests.support.engine_evidence import ON_DUCKDB
 
@@ -191,43 +190,43 @@ async def test_only_the_tables_of_the_policy_are_read(children: Children, file: 
 
 
 async def test_a_function_that_cannot_be_interrupted_dies_with_its_process(children: Children, edge: Embedded) -> None:
-    begun = time.monotonic()
-    result = await run(edge, BOMB, seconds_max=0.5)
+    await run(edge, "SELECT 1")
+    before = set(children.pids)
+    result = await run(edge, BOMB, seconds_max=0.1)
     assert isinstance(result, Failure)
     assert result.code in (FailureCode.TIMEOUT, FailureCode.RESOURCE_LIMIT)
-    assert time.monotonic() - begun < 0.5 + KILL_GRACE_SECONDS + 0.5
+    while result.code is FailureCode.TIMEOUT and before & set(children.pids):
+        await asyncio.sleep(0.01)
     assert await rows(edge, "SELECT count(*) FROM t") == [[3]]
     assert children.open <= 3
 
 
 async def test_an_endless_statement_is_cut_at_its_limit(edge: Embedded) -> None:
-    begun = time.monotonic()
     result = await run(edge, ENDLESS, seconds_max=0.5)
     assert isinstance(result, Failure)
     assert result.code is FailureCode.TIMEOUT
-    assert time.monotonic() - begun < 1.5
 
 
 async def test_memory_has_a_limit(edge: Embedded) -> None:
-    # It takes three seconds to fill the memory, and many times that on a busy machine.
-    result = await run(edge, "SELECT list(range) FROM range(1000000000)", seconds_max=50)
+    # Rows of a megabyte fill the memory with little work, so that the limit on time is far away on any machine.
+    result = await run(edge, "SELECT list(repeat('x', 1000000) || range) FROM range(1000000)", seconds_max=250)
     assert isinstance(result, Failure)
     assert result.code is FailureCode.RESOURCE_LIMIT
     assert await rows(edge, "SELECT 1") == [[1]]
 
 
 @pytest.mark.parametrize("sql", [ENDLESS, BOMB])
-async def test_a_cancelled_statement_ends_within_300_ms(sql: str, children: Children, edge: Embedded) -> None:
+async def test_a_cancelled_statement_ends_long_before_its_limit(sql: str, children: Children, edge: Embedded) -> None:
     await run(edge, "SELECT 1")
-    task = asyncio.create_task(run(edge, sql, seconds_max=30))
+    task = asyncio.create_task(run(edge, sql, seconds_max=3_600))
+    while children.idle == children.open:
+        await asyncio.sleep(0.01)
     await asyncio.sleep(0.3)
-    begun = time.monotonic()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
     while children.idle < children.open:
         await asyncio.sleep(0.01)
-    assert time.monotonic() - begun < 0.3
     assert await rows(edge, "SELECT count(*) FROM t") == [[3]]
 
 

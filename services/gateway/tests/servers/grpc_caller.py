@@ -23,7 +23,7 @@ from querybus_gateway.v1 import (
 
 from .stack_of_tests import ApiStack, key_of
 
-CALL_SECONDS = 20.0
+CALL_SECONDS = 60.0
 MODULES: tuple[Any, ...] = (
     query_pb2,
     query_service_pb2,

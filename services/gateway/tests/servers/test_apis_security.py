@@ -366,7 +366,7 @@ async def test_a_slow_reader_of_events_does_not_slow_another(stack: ApiStack) ->
         for _ in range(300):
             await talker.publish(f"querybus.v1.progress.acme.bob.analyst.{query}", note)
         await stack.answer(query)
-        async with asyncio.timeout(15):
+        async with asyncio.timeout(60):
             reply = await following
         for _, writer in slow:
             writer.close()
@@ -453,7 +453,7 @@ async def test_a_field_of_the_envelope_is_taken_from_no_request(stack: ApiStack,
         assert (await client.call("ask", QUESTION | forged))["code"] == reply.json()["code"]
         before = stack.gateway.metrics.value("querybus_dead_letters_total", stage="gateway")
         await outside.request("querybus.v1.submit.acme.web", json.dumps(QUESTION | forged).encode(), timeout=5)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while stack.gateway.metrics.value("querybus_dead_letters_total", stage="gateway") == before:
             await asyncio.sleep(0.02)
 

@@ -31,7 +31,7 @@ async def test_a_batch_of_five_over_the_bus_alone(stack: ApiStack) -> None:
     async with stack.client() as client, stack.stages():
         begun = await client.call("batch", {"batch": FIVE, "idempotency_key": "five"})
         assert begun["status"] == "running", begun
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while (read := await client.call("batch", {"action": "read", "batch_id": begun["id"]}))[
                 "status"
             ] != "finished":

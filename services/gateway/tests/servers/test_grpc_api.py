@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncGenerator
 from contextlib import suppress
 from typing import Any
@@ -450,7 +449,7 @@ async def test_health_watches_take_no_more_than_their_own_places() -> None:
             await watch(b"").read()
         assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
         open_ones[0].cancel()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while True:
                 try:
                     assert isinstance(await watch(b"").read(), bytes)
@@ -530,9 +529,8 @@ async def test_an_api_that_closes_cancels_no_query(stack: ApiStack) -> None:
     async with api_stack(grpc_port=0) as closing, grpc_caller(closing) as caller:
         following = caller.begin("AskStream", v1.AskStreamRequest(question=question(), cancel_on_disconnect=True))
         query = (await following.read()).query.id
-        begun = time.monotonic()
-        await closing.gateway.stop()
-        assert time.monotonic() - begun < 15
+        async with asyncio.timeout(60):
+            await closing.gateway.stop()
         with pytest.raises(grpc.aio.AioRpcError):
             await rest_of(following)
         assert await closing.events(query) == ["asked"]

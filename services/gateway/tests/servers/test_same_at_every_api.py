@@ -427,7 +427,7 @@ async def test_a_thread_with_a_running_question_is_not_deleted(stack: ApiStack) 
 
 
 async def ended(api: Api, batch: str) -> Json:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while True:
             result = await api.batch(batch)
             assert isinstance(result, dict), result
@@ -565,7 +565,7 @@ async def test_connections_catalogs_and_suggestions(stack: ApiStack, credential:
     await CatalogStore(Held(executor)).write(CATALOG)
 
     async def scenario(api: Api, _: str) -> list[Any]:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while isinstance(await api.catalog("shop"), Reported):
                 await asyncio.sleep(0.05)
         return [

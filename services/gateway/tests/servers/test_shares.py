@@ -60,7 +60,7 @@ async def test_submitted_questions_and_forks_are_held_to_the_tenants_rate():
                 await outside.publish(submit_subject("acme", "web"), body)
             await outside.flush()
         journal = await stack.journal()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while len(await asked_of(stack)) < 5:
                 await asyncio.sleep(0.05)
         # Two at once and the others half a second apart.

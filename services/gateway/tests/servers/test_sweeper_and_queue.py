@@ -41,7 +41,7 @@ def short(seconds: float) -> dict[str, Any]:
     return QUESTION | {"options": {"deadline_seconds": seconds}}
 
 
-async def ended(stack: ApiStack, query: str, seconds: float = 10) -> tuple[Outcome, FailureCode | None]:
+async def ended(stack: ApiStack, query: str, seconds: float = 60) -> tuple[Outcome, FailureCode | None]:
     log = await stack.until(query, EventName.CONCLUDED, seconds)
     body = next(entry for entry in log if entry.address.event is EventName.CONCLUDED).envelope().body
     return body.outcome, body.code
