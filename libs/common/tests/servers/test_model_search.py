@@ -35,7 +35,7 @@ async def test_a_server_of_this_machine_is_found_by_the_chat_models_that_it_list
         ScriptedModel(say("hi")) as without_a_list,
     ):
         candidates = [ModelServer("one", one.base_url), ModelServer("two", without_a_list.base_url)]
-        ((server, names),) = await local_servers(candidates)
+        ((server, names),) = await local_servers(candidates, seconds_max=60)
     assert server.title == "one"
     assert names == ("qwen2.5-coder:7b", "llama3.1:8b")
     assert propose_model(names) == "qwen2.5-coder:7b"

@@ -73,9 +73,11 @@ def configured_server(environment: Mapping[str, str]) -> ModelServer | None:
     return None
 
 
-async def local_servers(candidates: Sequence[ModelServer] = LOCAL_SERVERS) -> list[tuple[ModelServer, tuple[str, ...]]]:
-    """Return the servers of this machine that list chat models, each with its models."""
-    lists = await asyncio.gather(*(list_models(item, None, seconds_max=LOCAL_LIST_SECONDS_MAX) for item in candidates))
+async def local_servers(
+    candidates: Sequence[ModelServer] = LOCAL_SERVERS, *, seconds_max: float = LOCAL_LIST_SECONDS_MAX
+) -> list[tuple[ModelServer, tuple[str, ...]]]:
+    """Return the servers of this machine that list chat models within `seconds_max`, each with its models."""
+    lists = await asyncio.gather(*(list_models(item, None, seconds_max=seconds_max) for item in candidates))
     return [
         (item, names) for item, names in zip(candidates, lists, strict=True) if not isinstance(names, Fault) and names
     ]
