@@ -165,6 +165,12 @@ def test_an_unknown_field_survives_a_hop_in_header_and_body(event: EventName) ->
     [
         ({"envelope_version": "9.0"}, True),
         ({"envelope_version": "0.4"}, False),
+        ({"envelope_version": "2"}, False),
+        ({"envelope_version": "1"}, False),
+        ({"envelope_version": "x"}, False),
+        ({"envelope_version": ""}, False),
+        ({"envelope_version": None}, False),
+        ({"envelope_version": 1.0}, False),
         ({"event": "approved"}, False),
         ({"deadline_at": "soon"}, False),
     ],
@@ -177,6 +183,14 @@ def test_an_envelope_that_is_not_of_this_kind_is_undecodable_with_a_reason(
         decode(EventName.DRAFTED, json.dumps(raw).encode())
     assert caught.value.newer is newer
     assert caught.value.reason
+
+
+def test_an_envelope_without_a_version_is_undecodable() -> None:
+    raw = json.loads((GOLDEN / "drafted.json").read_text())
+    del raw["envelope_version"]
+    with pytest.raises(Undecodable) as caught:
+        decode(EventName.DRAFTED, json.dumps(raw).encode())
+    assert "envelope_version" in caught.value.reason
 
 
 @given(st.binary(max_size=300))

@@ -138,3 +138,58 @@ async def test_a_first_statement_that_takes_long_keeps_nobody_out() -> None:
     database.hangs.set()
     assert isinstance(await explain(server), Estimate)
     await first
+
+
+class Restarted(Database):
+    """A pool of many sessions; those opened before the restart are dead."""
+
+    def __init__(self, sessions: int) -> None:
+        super().__init__()
+        self.waiting: list[OldSession] = [OldSession(self, 0) for _ in range(sessions)]
+        self.started = 1
+        self.opened = 0
+
+    async def lend(self) -> Session:
+        if self.waiting:
+            return self.waiting.pop()
+        self.opened += 1
+        return OldSession(self, self.started)
+
+    async def close(self) -> None:
+        self.waiting.clear()
+
+    async def explain(self, session: Any, sql: str) -> Estimate | Failure:
+        if session.of_start != self.started:
+            raise ConnectionResetError
+        return Estimate()
+
+    async def reset(self, session: Any) -> None:
+        if session.of_start != self.started:
+            raise ConnectionResetError
+
+
+class OldSession(Session):
+    def __init__(self, database: Restarted, of_start: int) -> None:
+        super().__init__(database)
+        self.of_start = of_start
+        self._home = database
+
+    async def give_back(self) -> None:
+        self._home.waiting.append(self)
+
+
+@pytest.mark.long
+async def test_a_restarted_server_is_back_with_the_next_question_however_many_sessions_it_had() -> None:
+    database = Restarted(sessions=24)
+    server = server_of(database)
+    assert isinstance(await explain(server), Estimate)
+    assert database.opened == 1
+
+
+@pytest.mark.long
+async def test_a_second_dead_session_closes_none_that_were_opened_after_the_first() -> None:
+    database = Restarted(sessions=24)
+    server = server_of(database)
+    ended = await asyncio.gather(*(explain(server) for _ in range(8)))
+    assert all(isinstance(item, Estimate) for item in ended)
+    assert len(database.waiting) == database.opened

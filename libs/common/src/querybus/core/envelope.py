@@ -168,15 +168,17 @@ class Undecodable(Exception):
         self.newer = newer
 
 
-_VERSION = re.compile(rb'"envelope_version"\s*:\s*"(\d{1,4})\.')
+_VERSION = re.compile(rb'"envelope_version"\s*:\s*"(\d{1,4})\.\d{1,4}"')
 
 
 def decode(event: EventName, data: bytes) -> Envelope[Any]:
     """Return the envelope in these bytes; raises Undecodable, never anything else."""
     version = _VERSION.search(data)
-    if version is not None and int(version.group(1)) > MAJOR:
+    if version is None:
+        raise Undecodable(f"the body has no envelope_version of the form {ENVELOPE_VERSION}")
+    if int(version.group(1)) > MAJOR:
         raise Undecodable(f"envelope of version {int(version.group(1))}, this service reads {MAJOR}", newer=True)
-    if version is not None and int(version.group(1)) < MAJOR:
+    if int(version.group(1)) < MAJOR:
         raise Undecodable(f"unknown envelope version {int(version.group(1))}")
     try:
         envelope = ENVELOPES[event].model_validate_json(data)

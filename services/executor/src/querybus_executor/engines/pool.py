@@ -48,7 +48,9 @@ class Pool(Protocol):
         """Return a session, opened or waited for; PoolTimeout or the driver's own error if there is none."""
         ...
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """Close the idle sessions; further ones can be lent."""
+        ...
 
 
 class SqlalchemyPool:

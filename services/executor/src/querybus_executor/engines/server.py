@@ -99,6 +99,7 @@ class Server:
         self._metrics = metrics
         self._timer = timer
         self._waiting = 0
+        self._generation = 0
         self._failures = 0
         self._closed_until = 0.0
         self._settling: set[asyncio.Task[None]] = set()
@@ -187,6 +188,7 @@ class Server:
         lent: Lent | None = None
         session: Any = None
         finished = False
+        generation = self._generation
         try:
             async with asyncio.timeout(max(0.001, until - self._timer()) + GRACE_SECONDS):
                 self._waiting += not reserved
@@ -201,6 +203,8 @@ class Server:
                 await self.driver.begin(session, left)
                 result = await ask(session, left)
                 finished = True
+                if isinstance(result, Failure) and result.code is FailureCode.CONNECTION:
+                    await self._renew(generation)
                 return result
         except (TimeoutError, PoolTimeout) as error:
             if session is None and self._timer() < until and not isinstance(error, PoolTimeout):
@@ -218,6 +222,8 @@ class Server:
             if session is None:
                 # Whatever a server says while it connects, a connection is what there is not.
                 return Failure.of(FailureCode.CONNECTION, f"no connection: {failure.detail}", failure.facts)
+            if failure.code is FailureCode.CONNECTION:
+                await self._renew(generation)
             return failure
         finally:
             if lent is not None:
@@ -225,6 +231,17 @@ class Server:
                 task = asyncio.get_running_loop().create_task(self._settle(lent, session, finished=finished))
                 self._settling.add(task)
                 task.add_done_callback(self._settling.discard)
+
+    async def _renew(self, generation: int) -> None:
+        """Close the idle sessions that are as old as one which was found dead: a server that restarted ended them all."""
+        if generation != self._generation:
+            return
+        self._generation += 1
+        try:
+            async with asyncio.timeout(RESET_SECONDS_MAX):
+                await asyncio.gather(*(pool.close() for pool in self._pools.values()), return_exceptions=True)
+        except TimeoutError:
+            return  # what is left of them is found dead when it is lent
 
     async def _settle(self, lent: Lent, session: Any, *, finished: bool) -> None:
         try:
