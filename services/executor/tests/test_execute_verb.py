@@ -10,6 +10,7 @@ import pytest
 
 from querybus.bus.admin.permissions import PAYLOAD_BYTES_MAX
 from querybus.bus.stores.pages import Batch, cells_of
+from querybus.core import envelope as envelopes
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
 from querybus.core.envelope import Attempt, Delivery, Envelope
 from querybus.core.failure import Failure, FailureCode
@@ -28,7 +29,7 @@ from querybus.core.messages import (
 from querybus.core.options import Options
 from querybus.core.policy import ConnectionPolicy, Reader
 from querybus.core.requests.rpc import ExplainRequest, ProbeRequest
-from querybus.core.subjects import EventName, token
+from querybus.core.subjects import EventName, StageName, token
 from querybus_executor.engine_quirks import FIRST_ROW_WARNING, ZERO_WARNING
 from querybus_executor.execute import WARNING_BYTES, WARNING_LONG_ROW, WARNING_STORE, execute
 from querybus_executor.explain import explain, probe
@@ -489,6 +490,15 @@ def request(sql: str = "SELECT id FROM orders", *, deadline_ms: int = 1_000) -> 
     return ExplainRequest(
         query_id="q1", tenant="acme", user="ann", sql=sql, dialect=Dialect.SQLITE, deadline_at=NOW + deadline_ms
     )
+
+
+async def test_a_run_that_failed_says_that_it_ran_and_for_how_long() -> None:
+    failure = await failed(approved(), ShelfDatabase(found=Failure.of(FailureCode.TIMEOUT)))
+    attempt = envelopes.failed(approved(), failure, StageName.EXECUTOR).attempts[-1]
+    assert failure.facts.duration_ms is not None
+    assert (attempt.executed, attempt.duration_ms) == (True, failure.facts.duration_ms)
+    away = await failed(approved(), ShelfDatabase(found=Failure.of(FailureCode.CONNECTION, "no connection")))
+    assert not envelopes.failed(approved(), away, StageName.EXECUTOR).attempts[-1].executed
 
 
 async def test_an_explain_is_guarded_and_asks_the_engine() -> None:

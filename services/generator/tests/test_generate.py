@@ -400,3 +400,29 @@ async def test_a_trigger_becomes_the_code_that_words_it():
         Trigger.AMBIGUOUS_QUESTION: FailureCode.AMBIGUOUS_QUESTION,
     }
     assert body.code is expected[body.clarification.trigger]
+
+
+async def test_a_models_corrected_draft_asks_for_the_one_probe_where_execution_is_allowed() -> None:
+    allowed = Options.model_validate({"execution_mode": "allow_execution"})
+    model = SpokenModel("SELECT name FROM customers")
+    corrected = drafted(await run(returned("Who are they?", options=allowed), model=model))
+    assert corrected.probe
+    assert "One execution is allowed" in model.prompt
+    first = SpokenModel("SELECT name FROM customers")
+    assert not drafted(await run(asked("Who are they?", options=allowed), model=first)).probe
+    assert "One execution is allowed" not in first.prompt
+    static = SpokenModel("SELECT name FROM customers")
+    assert not drafted(await run(returned("Who are they?"), model=static)).probe
+    assert "One execution is allowed" not in static.prompt
+
+
+async def test_the_retry_prompt_says_how_long_a_failed_run_took_and_spends_no_second_probe() -> None:
+    again = returned("Who are they?", options=Options.model_validate({"execution_mode": "allow_execution"}))
+    ran = again.attempts[0].model_copy(
+        update={"executed": True, "duration_ms": 1234.5, "probed": True, "probed_rows": 10}
+    )
+    model = SpokenModel("SELECT name FROM customers")
+    corrected = drafted(await run(again.model_copy(update={"attempts": (ran,)}), model=model))
+    assert "1234 ms" in model.prompt
+    assert "probe: 10 rows" in model.prompt
+    assert not corrected.probe

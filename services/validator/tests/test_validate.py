@@ -313,6 +313,7 @@ async def test_a_query_is_probed_once_whatever_is_drafted_or_delivered_again() -
     engine = Engine()
     first = await run(draft_of("SELECT name FROM customer", probe=True, **ALLOWED), engine=engine)
     assert first.attempts[-1].probed
+    assert first.attempts[-1].probed_rows == first.body.probed_rows
     again = draft_of("SELECT id FROM customer", probe=True, **ALLOWED)
     second = await run(again.model_copy(update={"attempts": (*first.attempts, *again.attempts)}), engine=engine)
     assert second.body.checked == ("static", "explain")

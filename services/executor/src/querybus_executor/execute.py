@@ -91,6 +91,7 @@ async def execute(
         return Failure.of(FailureCode.EXPIRED, "no time was left to run the statement")
     run = Run(envelope.tenant, envelope.query_id, run_token(delivery.sequence, delivery.deliveries))
     async with pages.writer(run, envelope.options.page_size) as writer:
+        run_began = timer()
         outcome = await database.run(
             body.sql,
             rows_max=min(body.row_limit, policy.rows_max),
@@ -101,7 +102,7 @@ async def execute(
         if isinstance(outcome, Failure):
             if outcome.code in _ENGINE_MISSES_A_NAME:
                 database.doubt()
-            return without_values(outcome, policy)
+            return _timed(without_values(outcome, policy), timer() - run_began)
         warnings = engine_warnings(outcome.warnings, policy)
         result = await _kept(outcome, warnings, envelope.options.page_size, writer)
     compared_seconds_max = left_seconds - (timer() - began)
@@ -115,6 +116,14 @@ async def execute(
         result = result.model_copy(update={"total_count": total, "total_is_estimate": is_estimate})
     conclusion = asked_back(envelope, _answered(body, result), catalog, database.policy)
     return concluded(with_second(envelope, body), conclusion, duration_ms=round(outcome.duration_ms, 3))
+
+
+def _timed(failure: Failure, seconds: float) -> Failure:
+    """Return the failure of a run with its duration; where no session was there, nothing was run."""
+    if failure.code is FailureCode.CONNECTION:
+        return failure
+    facts = failure.facts.model_copy(update={"duration_ms": round(seconds * 1000, 3)})
+    return failure.model_copy(update={"facts": facts})
 
 
 def _answered(body: Approved, result: Result) -> Concluded:

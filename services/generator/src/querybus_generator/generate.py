@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, cast
 
 from querybus.core.catalog import Catalog, Language
-from querybus.core.envelope import Attempt, Classification, Delivery, Envelope, failed
+from querybus.core.envelope import Attempt, Classification, Delivery, Envelope, failed, may_probe
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import (
     Advice,
@@ -338,7 +338,9 @@ async def _model(
     if envelope.options.second_draft and not analysis.second_reading:
         analysis, alternative = await second_by_model(subject, asked, sql, analysis, timeout_seconds, near)
     draft = Draft(sql=sql, dialect=catalog.dialect, origin=Origin.MODEL)
-    return drafted_envelope(subject, draft, analysis, alternative_sql=alternative)
+    return drafted_envelope(
+        subject, draft, analysis, alternative_sql=alternative, probe=not is_first and may_probe(envelope)
+    )
 
 
 async def _read_beside(subject: Subject, turns: tuple[Turn, ...]) -> Translated | NotRead | None:

@@ -219,12 +219,20 @@ def drafted_envelope(
     notes: tuple[str, ...] = (),
     *,
     alternative_sql: str | None = None,
+    probe: bool = False,
 ) -> Envelope[Drafted]:
     operation = subject.envelope.body.operation
     notes = (*subject.notes, *notes)
     if subject.asked_of:
         analysis = analysis.model_copy(update={"asked_of": subject.asked_of})
-    body = Drafted(draft=draft, operation=operation, analysis=analysis, notes=notes, alternative_sql=alternative_sql)
+    body = Drafted(
+        draft=draft,
+        operation=operation,
+        analysis=analysis,
+        notes=notes,
+        alternative_sql=alternative_sql,
+        probe=probe,
+    )
     return drafted(subject.envelope, body)
 
 

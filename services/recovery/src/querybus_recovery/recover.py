@@ -22,6 +22,7 @@ from querybus.core.envelope import (
     concluded,
     draft_of,
     drafted,
+    may_probe,
     returned,
 )
 from querybus.core.failure import TRAITS, Ending, Facts, Failure, FailureCode
@@ -37,7 +38,7 @@ from querybus.core.messages import (
     Outcome,
     Returned,
 )
-from querybus.core.options import ExecutionMode, OnExecutionFailure, RepairPolicy
+from querybus.core.options import OnExecutionFailure, RepairPolicy
 from querybus.core.policy import Connection, Reader
 from querybus.core.subjects import EventName, StageName
 from querybus.ops.log import redact_text
@@ -222,7 +223,7 @@ def _as_read(envelope: Envelope[Failed], code: FailureCode) -> Envelope[Drafted]
             draft=Draft(sql=second, dialect=draft.dialect, origin=Origin.BUILTIN),
             operation=body.operation,
             analysis=analysis.model_copy(update=changes),
-            probe=envelope.options.execution_mode is ExecutionMode.ALLOW_EXECUTION,
+            probe=may_probe(envelope),
         ),
     )
 
@@ -405,7 +406,7 @@ def _repaired(envelope: Envelope[Failed], draft: Draft, repair: Repair, texts: G
             operation=body.operation,
             analysis=analysis,
             alternative_sql=body.alternative_sql,
-            probe=envelope.options.execution_mode is ExecutionMode.ALLOW_EXECUTION,
+            probe=may_probe(envelope),
             rules=tuple(step.rule.value for step in repair.steps),
             notes=(*body.notes, *(texts.note(step) for step in repair.steps)),
         ),

@@ -24,6 +24,7 @@ class Opinion:
     notes: tuple[str, ...]
     rows: int | None
     cost: float | None
+    probed_rows: int | None = None
 
 
 def rows_of(static: Checked, catalog: Catalog) -> int | None:

@@ -21,6 +21,7 @@ from querybus.core.envelope import (
     approved,
     checks_size,
     concluded,
+    may_probe,
 )
 from querybus.core.failure import Facts, Failure, FailureCode
 from querybus.core.messages import (
@@ -32,7 +33,7 @@ from querybus.core.messages import (
     Operation,
     Outcome,
 )
-from querybus.core.options import ExecutionMode, OnExecutionFailure, Options
+from querybus.core.options import OnExecutionFailure, Options
 from querybus.core.policy import Access, Connection, ConnectionPolicy, Reader
 from querybus.core.requests.rpc import ExplainReply, ExplainRequest, ProbeRequest
 from querybus.core.subjects import EventName, StageName
@@ -106,8 +107,7 @@ class _Context:
     @property
     def may_probe(self) -> bool:
         """Whether the query's one probe is still there: a redelivery may come after a probe that nobody recorded."""
-        spent = any(attempt.probed for attempt in self.envelope.attempts) or self.delivery.deliveries > 1
-        return self.envelope.options.execution_mode is ExecutionMode.ALLOW_EXECUTION and not spent
+        return may_probe(self.envelope) and self.delivery.deliveries == 1
 
     @property
     def is_checked_by_running(self) -> bool:
@@ -177,6 +177,7 @@ async def _read(context: _Context, body: Drafted) -> Envelope[Any] | Failure:
             row_limit=row_limit,
             limit_asked=static.limit_asked,
             checked=opinion.checked,
+            probed_rows=opinion.probed_rows,
             analysis=body.analysis,
             notes=notes,
         ),
@@ -234,7 +235,8 @@ async def _ask_engine(context: _Context, static: Checked, *, probe: bool) -> Opi
     if probed.failure is not None:
         spent = probed.failure.facts.model_copy(update={"probed": True})
         return probed.failure.model_copy(update={"facts": spent})
-    return Opinion((*checked, "probe"), notes, opinion.rows, opinion.cost)
+    read = probed.result.row_count if probed.result is not None else None
+    return Opinion((*checked, "probe"), notes, opinion.rows, opinion.cost, probed_rows=read)
 
 
 def _better(said: Failure, doubt: Failure | None) -> Failure:

@@ -31,7 +31,7 @@ from querybus.core.messages import (
     Outcome,
     Returned,
 )
-from querybus.core.options import Options
+from querybus.core.options import ExecutionMode, Options
 from querybus.core.subjects import EventName, StageName
 from querybus.core.value import Value
 
@@ -84,6 +84,7 @@ class Attempt(Value):
     validated: bool = False
     executed: bool = False
     probed: bool = Field(default=False, description="ten rows of it, or its count, were read before approval")
+    probed_rows: int | None = Field(default=None, description="rows that the probe has read")
     rules: tuple[str, ...] = Field(default=(), description="the rules that repaired it, in order")
 
 
@@ -206,6 +207,12 @@ def checks_size(envelope: Envelope[Any]) -> bool:
     return envelope.options.enable_forbidden_check or envelope.audience == "business"
 
 
+def may_probe(envelope: Envelope[Any]) -> bool:
+    """Return whether a corrected draft may be tried once before it is approved: where the caller allows it, once a query."""
+    spent = any(attempt.probed for attempt in envelope.attempts)
+    return envelope.options.execution_mode is ExecutionMode.ALLOW_EXECUTION and not spent
+
+
 def draft_of(envelope: Envelope[Any]) -> Draft | None:
     """Return the SQL that the event is about, if any."""
     body = cast("Body", envelope.body)
@@ -231,7 +238,8 @@ def drafted(envelope: Envelope[Any], body: Drafted, **header: object) -> Envelop
 def approved(envelope: Envelope[Any], body: Approved) -> Envelope[Approved]:
     """Return the `approved` event; the last attempt is marked validated."""
     probed = "probe" in body.checked
-    return envelope.with_body(body, attempts=_amend_last(envelope, validated=True, probed=probed))
+    changes = {"validated": True, "probed": probed, "probed_rows": body.probed_rows}
+    return envelope.with_body(body, attempts=_amend_last(envelope, **changes))
 
 
 def returned(envelope: Envelope[Any], body: Returned) -> Envelope[Returned]:
@@ -255,6 +263,8 @@ def failed(envelope: Envelope[Any], failure: Failure, stage: StageName) -> Envel
             detail=failure.detail,
             name=failure.facts.name,
             probed=probed,
+            executed=failure.facts.duration_ms is not None,
+            duration_ms=failure.facts.duration_ms,
         )
     body = Failed(
         code=failure.code,

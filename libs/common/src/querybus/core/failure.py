@@ -124,6 +124,7 @@ class Facts(BaseModel):
     rule: str | None = Field(default=None, description="the guard's rule that refused, for the metric")
     native_code: str | None = Field(default=None, description="the engine's own code, e.g. a SQLSTATE")
     probed: bool = Field(default=False, description="the query's one probe was spent on this draft")
+    duration_ms: float | None = Field(default=None, description="of the run that failed; None: nothing was run")
 
 
 class Failure(BaseModel):

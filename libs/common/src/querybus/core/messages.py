@@ -297,6 +297,7 @@ class Approved(Value):
     alternative: Alternative | None = Field(default=None, description="a second draft, whose result is compared")
     row_limit: int = Field(ge=1, description="rows to fetch at most; the statement itself is bound to one more")
     checked: tuple[Literal["static", "explain", "probe"], ...]
+    probed_rows: int | None = Field(default=None, ge=0, description="rows that the probe has read")
     limit_asked: int | None = Field(
         default=None, ge=1, description="the statement's own limit where it was as large as the bound or larger"
     )

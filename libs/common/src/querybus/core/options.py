@@ -45,7 +45,7 @@ class Options(BaseModel):
     mode: Mode = Field(default=Mode.HYBRID, description="database question, chat, or find out which")
     execution_mode: ExecutionMode = Field(
         default=ExecutionMode.STATIC_ONLY,
-        description="static_only: nothing runs before approval; allow_execution: one probe may",
+        description="static_only: nothing runs before approval; allow_execution: a corrected statement is tried once for at most ten rows",
     )
     enable_syntax_validation: bool = Field(default=True, description="EXPLAIN by the engine before approval")
     enable_forbidden_check: bool = Field(default=True, description="limits on a text's cost; analysts may do without")

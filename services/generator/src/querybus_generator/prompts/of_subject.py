@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from querybus.core.catalog import Catalog, Table
-from querybus.core.envelope import Attempt, Envelope
+from querybus.core.envelope import Attempt, Envelope, may_probe
 from querybus.core.messages import Advice
 from querybus.core.policy import Connection
 from querybus.llm.dialogue import ChatMessage
@@ -70,7 +70,7 @@ def question_prompt(
             instructions=[*instruction_lines(prepared, readable), *hints],
             about=subject.connection.description,
         ),
-        retry=Retry(attempts=attempts, advice=advice),
+        retry=Retry(attempts=attempts, advice=advice, may_execute=may_probe(envelope)),
         schema=prepared.schema(tables, with_values=with_values),
         offers_chat=envelope.classification is None and advice is None,
         prompting=subject.prompting,

@@ -114,6 +114,8 @@ class Retry:
 
     attempts: Sequence[Attempt] = ()
     advice: Advice | None = None
+    may_execute: bool = False
+    """Whether the new statement is tried once before it is approved."""
 
 
 def render_question(
@@ -163,7 +165,7 @@ def render_question(
         *thread_messages(turns, with_values=with_values, shown_sql=shown_sql),
     ]
     if retry.advice is not None or retry.attempts:
-        mending = _advice(texts, catalog, spoken, retry.advice, retry.attempts, with_values=with_values)
+        mending = _advice(texts, catalog, spoken, retry, with_values=with_values)
         asked = f"{asked.rstrip()}\n\n{mending}"
     return (*messages, ChatMessage("user", asked.strip()))
 
@@ -234,18 +236,18 @@ def _advice(
     texts: PromptTexts,
     catalog: Catalog,
     spoken: str,
-    advice: Advice | None,
-    attempts: Sequence[Attempt],
+    retry: Retry,
     *,
     with_values: bool,
 ) -> str:
     names = _known_names(catalog)
+    advice, attempts = retry.advice, retry.attempts
 
     def shown(sql: str) -> str:
         return (sql if with_values else masked(sql, spoken, names))[:SQL_CHARS_MAX].replace("```", "")
 
     tried = [
-        f"{number}. {attempt.code.value if attempt.code else ''}"
+        f"{number}. {attempt.code.value if attempt.code else ''}{_run_of(attempt) if with_values else ''}"
         f"{f' {quoted(attempt.detail, ERROR_CHARS_MAX)}' if with_values and attempt.detail else ''}\n"
         f"```sql\n{shown(attempt.sql)}\n```"
         for number, attempt in enumerate(attempts[-ATTEMPTS_SHOWN_MAX:], 1)
@@ -266,9 +268,17 @@ def _advice(
             "owners": ", ".join(quoted(owner) for owner in facts.owners) if facts else "",
             "guidance": advice.guidance.strip() if advice else "",
             "attempts": "\n".join(tried),
+            "may_execute": "yes" if retry.may_execute else "",
             "hints": "\n".join(f"```sql\n{shown(item)}\n```" for item in (advice.candidates_sql[:3] if advice else ())),
         },
     ).strip()
+
+
+def _run_of(attempt: Attempt) -> str:
+    """Return what a run of an attempt came to: how long it took, how many rows a probe has read."""
+    facts = [f"{attempt.duration_ms:.0f} ms"] if attempt.duration_ms is not None else []
+    facts += [f"probe: {attempt.probed_rows} rows"] if attempt.probed_rows is not None else []
+    return f" ({', '.join(facts)})" if facts else ""
 
 
 def masked(sql: str, spoken: str, names: Container[str] = frozenset()) -> str:

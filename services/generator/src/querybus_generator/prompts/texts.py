@@ -140,4 +140,14 @@ def _check(texts: Texts) -> None:
         texts.chosen(action)
 
 
-_ADVICE_PLACES: Final = ("code", "error", "name", "candidates", "owners", "guidance", "attempts", "hints")
+_ADVICE_PLACES: Final = (
+    "code",
+    "error",
+    "name",
+    "candidates",
+    "owners",
+    "guidance",
+    "attempts",
+    "hints",
+    "may_execute",
+)
