@@ -35,6 +35,7 @@ from querybus_executor.connections.set_up.file_edit import add_connection, set_p
 FAILED_EXIT_CODE: Final = 5
 PASSWORD_TRIES_MAX: Final = 3
 COLUMNS_SHOWN_MAX: Final = 40
+_KINDS: Final = {"name": "names of persons", "contact": "contact or identity data"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,7 @@ def _personal(examined: Examination, dialogue: Dialogue) -> dict[str, Any]:
     if not columns:
         dialogue.say("personal", "ok", "no column looks personal", hidden=[], shown=[])
         return {}
-    lines = [f"{item.key} ({item.kind}, {item.reason})" for item in columns[:COLUMNS_SHOWN_MAX]]
+    lines = [f"{item.key} ({_KINDS[item.kind]}, {item.reason})" for item in columns[:COLUMNS_SHOWN_MAX]]
     lines += [f"and {len(columns) - COLUMNS_SHOWN_MAX} more"] if len(columns) > COLUMNS_SHOWN_MAX else []
     keys = [item.key for item in columns]
     dialogue.say(

@@ -21,7 +21,7 @@ from querybus.ops.metrics import Metrics
 from querybus.sql.check import check
 from querybus.text.readable_name import readable_name
 from querybus.text.words import plural
-from querybus_executor.catalog.personal_columns import recognised_by
+from querybus_executor.catalog.personal_columns import LooksPersonal, list_personal
 from querybus_executor.connections.config import load_connections
 from querybus_executor.connections.databases import ConnectedDatabase
 from querybus_executor.connections.diagnose import Finding, diagnose
@@ -35,15 +35,6 @@ ROWS_COUNTED_MAX: Final = 5_000_000
 """A larger table is not counted for a first question."""
 READABLE_SHARE_MIN: Final = 0.6
 """Below it the names say too little: `querybus describe` or a model has to give names for people."""
-
-
-@dataclass(frozen=True, slots=True)
-class PersonalColumn:
-    """A column that looks personal: `key` is `table.column`."""
-
-    key: str
-    kind: str
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,19 +54,9 @@ class Examination:
     counted: tuple[CountedTable, ...] = ()
 
     @property
-    def personal(self) -> tuple[PersonalColumn, ...]:
-        """The columns that look personal, in the order of the schema."""
-        tables = () if self.catalog is None else self.catalog.tables
-        return tuple(
-            PersonalColumn(
-                f"{table.name}.{column.name}",
-                "names of persons" if column.person_name else "contact or identity data",
-                recognised_by(table.name, column),
-            )
-            for table in tables
-            for column in table.columns
-            if column.personal
-        )
+    def personal(self) -> tuple[LooksPersonal, ...]:
+        """The columns that are personal or look so, in the order of the schema."""
+        return () if self.catalog is None else list_personal(self.catalog)
 
     @property
     def readable_share(self) -> float | None:
