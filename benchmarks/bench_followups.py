@@ -1,7 +1,8 @@
 """Measures what the built-in translator makes of follow-ups: threads of three or four turns, each judged by reference SQL.
 
 A turn counts where the turn before it was right: nobody goes on from a wrong answer. The threads are ours, over the plain
-databases that `plain_databases.py` writes; the day is fixed.
+databases that `plain_databases.py` writes; the day is fixed. Pairs of questions over the businesses of `business_databases.py` say what is
+carried over from one question to the next, by the translator and into a model's prompt.
 """
 
 from __future__ import annotations
@@ -16,12 +17,16 @@ from typing import Final
 
 from benchmarks.bench_answers import DAY_NUMBERS, is_right
 from benchmarks.bench_translator import run
+from benchmarks.business_databases import write_businesses
 from benchmarks.plain_databases import write_clinic, write_theatre
 from querybus_cli.local.demo_database import FIXED_TODAY, write_demo
 from querybus_executor.engines.sqlite.introspect import open_sqlite_catalog
-from querybus_translator import Translated, translate_in_thread
+from querybus_generator.conversation.turns import Turn, bind
+from querybus_generator.subject import bare_words
+from querybus_translator import Translated, is_complete, translate, translate_in_thread
 
 THREADS: Final = Path(__file__).with_name("questions") / "threads.txt"
+TWO_TURNS: Final = THREADS.with_name("two_turns.txt")
 RIGHT_SHARE_MIN: Final = 50.0
 """Of the turns that follow a right one, in percent."""
 
@@ -35,6 +40,36 @@ def threads() -> list[tuple[str, list[tuple[str, str]]]]:
         turns = [line.partition(" | ") for line in lines]
         found.append((database, [(words, gold) for words, _, gold in turns]))
     return found
+
+
+def pairs(folder: Path) -> dict[str, Counter[str]]:
+    """Return what became of pairs of questions: of complete second ones, and of those that go on from the first."""
+    files = write_businesses(folder)
+    catalogs = {name: open_sqlite_catalog(file) for name, file in files.items()}
+    counts: dict[str, Counter[str]] = {}
+    lines = [line for line in TWO_TURNS.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
+    for place, line in enumerate(lines):
+        database, first, second, full = line.split(" | ")
+        half, catalog = ("looked at", "held out")[place % 2], catalogs[database]
+        by_itself = second.removeprefix("And ").removeprefix("Then ") if full == "=" else full
+        alone = translate(by_itself, catalog, today=FIXED_TODAY)
+        read = translate_in_thread(second, [first], catalog, today=FIXED_TODAY)
+        found, wanted = (_rows(files[database], reading) for reading in (read, alone))
+        kind = "complete" if full == "=" else "fragments"
+        verdict = "right" if found == wanted else "asked" if found is None else "wrong"
+        counts.setdefault(f"{kind}, {half}", Counter())[verdict] += 1
+        complete = is_complete(second, first, catalog, today=FIXED_TODAY)
+        language = "en" if second.isascii() else "zh"
+        bound = bind(second, [Turn(first, sql="-")], language, bare_words, is_complete=complete)
+        verdict = "right" if (bound is None) == (full == "=") else "wrong"
+        counts.setdefault(f"prompts, {half}", Counter())[verdict] += 1
+    return counts
+
+
+def _rows(file: Path, read: object) -> list[tuple[str, ...]] | None:
+    """Return the rows of a reading whatever their order and that of their columns; None where there is none."""
+    found = run(file, read.sql) if isinstance(read, Translated) else None
+    return None if found is None or isinstance(found, str) else sorted(tuple(sorted(map(str, row))) for row in found)
 
 
 def main() -> int:
@@ -70,9 +105,10 @@ def main() -> int:
                             f"{verdict:6} {database:8} {' | '.join(words[: place + 1])}\n       {getattr(read, 'sql', '')}"
                         )
                     break
+        counts |= {f"pairs: {name}": found for name, found in sorted(pairs(Path(folder)).items())}
     for name, found in counts.items():
         print(
-            f"{name:16}{sum(found.values()):>4} asked  {found['right']:>3} right  {found['wrong']:>3} wrong  {found['asked']:>3} asked back"
+            f"{name:27}{sum(found.values()):>4} asked  {found['right']:>3} right  {found['wrong']:>3} wrong  {found['asked']:>3} asked back"
         )
     followed = counts["follow-ups, en"] + counts["follow-ups, zh"]
     share = 100 * followed["right"] / max(1, followed.total())

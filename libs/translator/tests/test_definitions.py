@@ -188,6 +188,9 @@ def test_a_follow_up_keeps_the_figure_and_changes_what_it_names() -> None:
     assert sorted(answered("and by product?", "revenue in 2025"), key=str) == [("ink", 12), ("pen", 35)]
     assert answered("only East", "revenue by region", "and in 2025?") == [("East", 40)]
     assert answer_question("and by colour?", ("revenue",), shop(), ASKER, "en") is None
+    # A complete question is about other rows, and takes no period over.
+    complete = "How many customers are there per region?"
+    assert answered(complete, "revenue in 2025") == answered(complete)
     assert answer_question("How many customers have an id above 7?", ("revenue",), shop(), ASKER, "en") is None
 
 

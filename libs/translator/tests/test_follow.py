@@ -9,8 +9,9 @@ import pytest
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, ForeignKey, Table
 from querybus_translator import NotRead, Translated, translate_in_thread
-from querybus_translator.answers.follow import FollowUp, follow, follow_up
+from querybus_translator.answers.follow import follow
 from querybus_translator.schema.index import index_of
+from querybus_translator.threads.follow_words import FollowUp, follow_up
 from querybus_translator.writing.form import Aggregate, Form, Measure
 
 TODAY = date(2026, 6, 30)

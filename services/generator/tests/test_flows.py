@@ -133,6 +133,20 @@ class TestThread:
         assert result.enriched_question == "List all orders, only the paid ones?"
         assert "most likely reads: List all orders, only the paid ones?" in model.prompt
 
+    async def test_a_complete_question_brings_nothing_of_its_thread_to_a_model(self):
+        model = SpokenModel(SAID)
+        result = await run(asked("How many customers are there?"), model=model, history=KeptHistory(*self.turns))
+        assert isinstance(result, Envelope)
+        assert result.enriched_question is None
+        assert "there in Berlin" not in model.prompt
+        assert "List all orders" not in model.prompt
+
+    async def test_the_answer_to_a_question_back_brings_its_thread_to_a_model(self):
+        model = SpokenModel(SAID)
+        turns = KeptHistory(Turn("Sales in Berlin", reply="Which year do you mean?"))
+        await run(asked("How many orders were there in 2025?"), model=model, history=turns)
+        assert "Berlin" in model.prompt
+
     async def test_a_question_back_that_cannot_be_reported_is_asked_about(self):
         history = KeptHistory(Turn("Orders in 2024?", sql="x"), Turn("Orders in 2025?", sql="y"))
         body = concluded(

@@ -2,12 +2,15 @@
 
 from querybus_translator.refine import CannotRefineError, refine
 from querybus_translator.refine_defined import refine_defined
+from querybus_translator.threads.complete import is_complete, is_fragment
 from querybus_translator.translation import NotRead, Translated, likely_sql, translate, translate_in_thread
 
 __all__ = [
     "CannotRefineError",
     "NotRead",
     "Translated",
+    "is_complete",
+    "is_fragment",
     "likely_sql",
     "refine",
     "refine_defined",

@@ -19,7 +19,7 @@ from querybus.core.messages import Link
 from querybus.text.language import detect_language
 from querybus_translator.answers.clarify import choice_of
 from querybus_translator.answers.confidence import calibrated
-from querybus_translator.answers.follow import follow, follow_up, refers_back
+from querybus_translator.answers.follow import follow
 from querybus_translator.answers.near import near_questions
 from querybus_translator.answers.options import OPTIONS_MAX, suggest
 from querybus_translator.language.courtesy import without_courtesy
@@ -31,6 +31,8 @@ from querybus_translator.rewording.reworded import reworded
 from querybus_translator.schema.index import CatalogIndex, index_of
 from querybus_translator.schema.nodes import read_nodes
 from querybus_translator.schema.phrases import Node, NodeKind
+from querybus_translator.threads.complete import is_fragment, stands_by_itself
+from querybus_translator.threads.follow_words import follow_up
 from querybus_translator.whose import with_own_keys
 from querybus_translator.writing.form import Form, describe
 
@@ -136,6 +138,12 @@ def translate_in_thread(
     alone = answer_from(read, index, spoken, asks_back=asks_back)
     if not earlier or read.command is not None or (isinstance(alone, Translated) and not _follows(question, read)):
         return alone
+    if stands_by_itself(question, read.nodes, earlier[-1], index, today):
+        # It inherits nothing, even where it cannot be read.
+        said = follow_up(question)
+        if not said.is_marked:
+            return alone
+        return answer_from(read_question(said.text, index, today), index, spoken, asks_back=asks_back)
     previous = last_form(earlier, index, today)
     followed = follow(previous, question, index, today) if previous is not None else None
     if followed is None or not is_sure(followed):
@@ -151,7 +159,7 @@ def translate_in_thread(
 def _follows(question: str, read: QuestionRead) -> bool:
     """Whether a question speaks of what was read before: by its first words, or as it asks for nothing and names no table."""
     first = next((node for node in read.nodes if node.kind is not NodeKind.STOP), None)
-    if follow_up(question).is_marked or refers_back(read.nodes) or (first is not None and first.op in (Op.EACH, Op.BY)):
+    if follow_up(question).is_marked or is_fragment(question) or (first is not None and first.op in (Op.EACH, Op.BY)):
         return True
     return not _stands_alone(read)
 
@@ -171,12 +179,15 @@ _ASKING: Final = frozenset({Op.SHOW, Op.COUNT, Op.COUNT_KINDS, Op.DETAILS, Op.AD
 def last_form(earlier: Sequence[str], index: CatalogIndex, today: date) -> Form | None:
     """Return the form that a thread's questions lead to; None where the last of them could not be read."""
     form: Form | None = None
+    previous = ""
     for question in earlier[-EARLIER_MAX:]:
         read = read_question(question, index, today)
         alone = read.readings[0] if read.readings and is_sure(read.readings[0]) else None
         changed = None
-        if form is not None and (alone is None or _follows(question, read)):
+        is_whole = form is None or stands_by_itself(question, read.nodes, previous, index, today)
+        if form is not None and not is_whole and (alone is None or _follows(question, read)):
             changed = follow(form, question, index, today)
+        previous = question
         best = changed if changed is not None and is_sure(changed) else alone
         # A question that was asked about changed nothing.
         form = best.form if best is not None else form

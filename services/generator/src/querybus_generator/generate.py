@@ -76,7 +76,7 @@ from querybus_generator.subject import (
     with_header,
     write_refused,
 )
-from querybus_translator import NotRead, Translated, translate, translate_in_thread
+from querybus_translator import NotRead, Translated, is_complete, translate, translate_in_thread
 
 BUILTIN: Final = "builtin"
 MODEL_SECONDS_MIN: Final = 0.2
@@ -179,8 +179,13 @@ async def _read_in_its_thread(subject: Subject, _: Asked, history: History) -> O
     """Classify the question and add what the thread says of it; chat and an unclear reference end here."""
     envelope = subject.envelope
     turns = await history.turns(envelope)
+    complete = await asyncio.to_thread(_is_complete, subject, turns) if turns else True
     # What a batch has enriched already stands by itself.
-    bound = None if envelope.enriched_question else bind(envelope.question, turns, envelope.language, bare_words)
+    bound = (
+        None
+        if envelope.enriched_question
+        else bind(envelope.question, turns, envelope.language, bare_words, is_complete=complete)
+    )
     settled = settled_classification(envelope, goes_on=bound is not None, prepared=subject.prepared)
     if envelope.options.mode is not Mode.DATABASE and meaning_of(subject) is not None:
         settled = Classification(kind="chat", confidence=0.95, reason="asks for a meaning", method="rule")
@@ -191,7 +196,15 @@ async def _read_in_its_thread(subject: Subject, _: Asked, history: History) -> O
     if bound is not None:
         subject = with_header(subject, enriched_question=bound.question)
     classification = settled or (unsettled() if subject.model is None else None)
-    return replace(with_header(subject, classification=classification), turns=turns)
+    return replace(with_header(subject, classification=classification), turns=turns, is_complete=complete)
+
+
+def _is_complete(subject: Subject, turns: tuple[Turn, ...]) -> bool:
+    """Whether a question takes nothing over from its thread; the answer to a question back always does."""
+    if turns[-1].sql is None:
+        return False
+    question = without_picture(subject.envelope.question)
+    return is_complete(question, turns[-1].standing, subject.catalog, today=subject.today)
 
 
 async def _reuse_verified(subject: Subject, body: Asked, _: History) -> Outgoing | Subject:
@@ -206,7 +219,7 @@ async def _draft(subject: Subject, body: Asked, history: History) -> Outgoing | 
     if subject.model is None:
         return await _builtin(subject, turns=subject.turns)
     if body.clarifies is None:
-        return await _model(subject, turns=subject.turns, attempts=())
+        return await _model(subject, turns=subject.prompt_turns, attempts=())
     tried = await history.attempts(subject.envelope, body.clarifies.query_id)
     if not tried:
         # Nothing failed: the thread has what was asked back, and the question is the answer to it.
@@ -251,9 +264,12 @@ async def _again(subject: Subject, body: Returned, history: History) -> Outgoing
         if verified:
             return await _builtin(subject)
         return Failure.of(FailureCode.SAME_SQL, "without a model nothing new can come of the same question")
+    turns = await history.turns(subject.envelope)
+    complete = await asyncio.to_thread(_is_complete, subject, turns) if turns else True
+    subject = replace(subject, turns=turns, is_complete=complete)
     return await _model(
         subject,
-        turns=await history.turns(subject.envelope),
+        turns=subject.prompt_turns,
         attempts=subject.envelope.attempts,
         advice=body.advice,
     )

@@ -77,6 +77,8 @@ class Subject:
     with_hints: bool = False
     meaning: Meaning | None = None
     turns: tuple[Turn, ...] = ()
+    is_complete: bool = False
+    """Whether the question takes nothing over from its turns."""
     prompting: Prompting = USUAL_PROMPTING
     choices: tuple[Connection, ...] = ()
     """The connections that the question may be about, where its words do not decide."""
@@ -90,6 +92,11 @@ class Subject:
     @property
     def question(self) -> str:
         return self.envelope.enriched_question or self.envelope.question
+
+    @property
+    def prompt_turns(self) -> tuple[Turn, ...]:
+        """The turns that a model reads: none for a complete question, since a model carries over what stands in its prompt."""
+        return () if self.is_complete and self.envelope.enriched_question is None else self.turns
 
     @property
     def readable(self) -> str:

@@ -7,12 +7,9 @@ follow-up that changes nothing, or of which a word is left over, is none.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
-from functools import lru_cache
-from importlib import resources
 from typing import Final
 
 from querybus.text.language import detect_language
@@ -34,6 +31,7 @@ from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.labels import known_by
 from querybus_translator.schema.nodes import read_nodes
 from querybus_translator.schema.phrases import Node, NodeKind, hints_of
+from querybus_translator.threads.follow_words import FollowUp, asks_which, follow_up
 from querybus_translator.writing.alternatives import read_alternatives
 from querybus_translator.writing.assemble import read_groups_of
 from querybus_translator.writing.form import (
@@ -69,66 +67,6 @@ _FIGURES: Final = {
 _FIRST: Final = frozenset({"first", "the first", "前"})
 _ENDS: Final = (Op.HIGHEST, Op.LOWEST)
 _SORTING: Final = (Op.ORDER, Op.DESCENDING, Op.ASCENDING)
-_MARKS: Final = " \t?？。.!！,，、"
-
-
-@dataclass(frozen=True, slots=True)
-class FollowUp:
-    """What of a text is left without the words that make it a follow-up; `adds` where it says "also"."""
-
-    text: str
-    adds: bool
-    is_marked: bool
-
-
-@lru_cache(maxsize=1)
-def _words() -> dict[str, tuple[str, ...]]:
-    file = resources.files("querybus_translator").joinpath("words", "follow.toml")
-    read = tomllib.loads(file.read_text(encoding="utf-8"))
-    return {key: tuple(sorted(words, key=len, reverse=True)) for key, words in read.items()}
-
-
-def follow_up(text: str) -> FollowUp:
-    """Return a text without the words by which follow-ups open and end.
-
-    >>> follow_up("And by month?"), follow_up("再按城市分").adds
-    (FollowUp(text='by month', adds=False, is_marked=True), True)
-    """
-    words = _words()
-    rest = text.strip(_MARKS)
-    adds = marked = False
-    grew = True
-    while grew:
-        grew = False
-        for key in ("adds", "opens"):
-            result = next((word for word in words[key] if _opens(rest, word)), None)
-            if result is not None:
-                rest, adds, marked, grew = rest[len(result) :].strip(_MARKS), adds or key == "adds", True, True
-        for key in ("ends_adding", "ends"):
-            result = next((word for word in words[key] if _ends(rest, word)), None)
-            if result is not None:
-                rest, adds, marked, grew = rest[: -len(result)].strip(_MARKS), adds or key == "ends_adding", True, True
-    return FollowUp(rest, adds, marked or _asks_which(rest))
-
-
-def _asks_which(text: str) -> bool:
-    """Whether a text asks for the rows that were counted: "which ones", "list them", 是哪些."""
-    return text.lower() in _words()["lists"]
-
-
-def _opens(text: str, word: str) -> bool:
-    beyond = text[len(word) : len(word) + 1]
-    return text.lower().startswith(word) and not (word.isascii() and beyond.isalnum())
-
-
-def _ends(text: str, word: str) -> bool:
-    before = text[-len(word) - 1 : -len(word)]
-    return text.lower().endswith(word) and not (word.isascii() and before.isalnum())
-
-
-def refers_back(nodes: Sequence[Node]) -> bool:
-    """Return whether a question speaks of what was spoken of: its, their, those, 它们."""
-    return any(node.text.lower() in _words()["refers"] for node in nodes)
 
 
 def follow(previous: Form, text: str, index: CatalogIndex, today: date) -> Reading | None:
@@ -138,7 +76,7 @@ def follow(previous: Form, text: str, index: CatalogIndex, today: date) -> Readi
         return None
     today = day_spoken_of(previous, said.text, today)
     nodes = read_nodes(said.text, index, today)
-    if _asks_which(said.text):
+    if asks_which(said.text):
         return _listed(previous, nodes, index, today)
     result = [_followed(previous, said, nodes, index, today, place) for place in range(2)]
     readings = [item for item in result if item is not None]

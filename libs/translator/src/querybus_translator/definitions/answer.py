@@ -29,6 +29,8 @@ from querybus_translator.definitions.naming.words import question_words
 from querybus_translator.definitions.outcome import Asked, Several, Unread
 from querybus_translator.definitions.reader import read_change, read_request
 from querybus_translator.language.names import name_words
+from querybus_translator.threads.complete import is_complete
+from querybus_translator.threads.follow_words import follow_up
 
 CONFIDENCE: Final = 0.95
 EARLIER_MAX: Final = 8
@@ -316,9 +318,12 @@ def asked_in_thread(question: str, earlier: Sequence[str], defined: Defined, ask
     """Return what a question asks by itself or, where it names no figure or only another one, of the question before."""
     before: Asked | None = None
     found: Asked | Unread | Several = Unread(())
+    previous = ""
     for text in (*earlier[-EARLIER_MAX:], question):
         found = _read(text, defined, asker, is_first=before is None)
-        if before is not None and (found == Unread(()) or (isinstance(found, Asked) and _continues(text, found))):
+        is_part = before is not None and not is_complete(text, previous, defined.catalog, today=asker.today)
+        previous = text
+        if before is not None and is_part and (found == Unread(()) or _continues(text, found)):
             changed = read_change(text, before, asker.today, defined.places, flags=defined.flags)
             is_possible = isinstance(found, Unread) or (
                 isinstance(changed, Asked)
@@ -331,14 +336,9 @@ def asked_in_thread(question: str, earlier: Sequence[str], defined: Defined, ask
     return found
 
 
-def _continues(question: str, asked: Asked) -> bool:
-    """ "And the freight?": another figure, and nothing else, of what was asked before."""
-    request = asked.request
-    says_more = request.dimensions or request.filters or request.named or request.period or request.order
-    return not says_more and _CONTINUED.match(question) is not None
-
-
-_CONTINUED: Final = re.compile(r"\s*(?:and|also|what about|how about)\b|\s*(?:那|还有|以及|再看)", re.IGNORECASE)
+def _continues(question: str, found: Asked | Unread | Several) -> bool:
+    """ "And the freight?", "and orders per status?": another figure of what was asked before, in its period."""
+    return isinstance(found, Asked) and found.request.period is None and follow_up(question).is_marked
 
 
 def compiled_answer(

@@ -18,6 +18,7 @@ from querybus.llm.dialogue import ChatMessage
 from querybus.text.picture_words import picture_wish, without_picture
 from querybus.text.tokens import CHARS_PER_TOKEN, token_estimate
 from querybus_generator.prompts.schema import quoted
+from querybus_translator import is_fragment
 
 MESSAGES_MAX: Final = 20
 MESSAGES_WHOLE: Final = 5
@@ -224,6 +225,8 @@ def goes_on(question: str) -> bool:
     text = question.strip()
     if _NUMBERED.search(text) or _BACK.search(text):
         return True
+    if is_fragment(text) and len(text.split()) <= _WORDS_EN_MAX:
+        return True
     if re.search(r"[\u3400-\u9fff]", text):
         return len(text) <= _WORDS_ZH_MAX and _GOES_ON_ZH.search(text) is not None
     words = len(text.split())
@@ -233,9 +236,14 @@ def goes_on(question: str) -> bool:
 
 
 def bind(
-    question: str, turns: Sequence[Turn], language: Language, words: Callable[[str], frozenset[str]]
+    question: str,
+    turns: Sequence[Turn],
+    language: Language,
+    words: Callable[[str], frozenset[str]],
+    *,
+    is_complete: bool = False,
 ) -> Bound | None:
-    """Return what a question goes on from, or None if it stands by itself.
+    """Return what a question goes on from, or None if it stands by itself, as it does where it `is_complete`.
 
     A numbered question is that one; "back to ..." is the earlier question that shares most words with it (`words` gives
     a text's words); anything else goes on from the newest question.
@@ -260,6 +268,8 @@ def bind(
             return Bound(None, question)
         rest = re.split(r"[:：,，;；]", question, maxsplit=1)[-1]
         return Bound(best[1], enriched(rest if rest != question else "", turns[best[1]].standing, language))
+    if is_complete:
+        return None
     base = next((place for place in range(len(turns) - 1, -1, -1) if turns[place].sql or not turns[place].reply), None)
     return None if base is None else Bound(base, enriched(question, turns[base].standing, language))
 

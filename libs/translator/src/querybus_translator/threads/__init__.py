@@ -1,0 +1,1 @@
+"""What the questions of a thread have to do with each other."""
