@@ -143,7 +143,10 @@ async def test_all_connections_are_listed_and_all_readable_databases_read_at_the
 ) -> None:
     it = kept(shop=file, gone=tmp_path / "gone.sqlite")
     await it.backup.start()
-    assert [connection.name for connection in it.written.connections] == ["shop", "gone"]
+    listed = {connection.name: connection.trouble for connection in it.written.connections}
+    assert list(listed) == ["shop", "gone"]
+    # Whoever asks about it gets this reason, though there is no catalog.
+    assert (listed["shop"], listed["gone"] and listed["gone"].code) == (None, FailureCode.SETUP)
     assert [catalog.connection for catalog in it.written.catalogs] == ["shop"]
     await it.backup.drain()
     assert it.subscriber.received is None
@@ -194,7 +197,7 @@ async def test_an_unread_database_gives_its_reason_and_is_tried_again(tmp_path: 
         it.watch.seconds += 3
         result = await database.catalog()
         assert isinstance(result, Failure)
-        assert result.code is FailureCode.CONNECTION
+        assert result.code is FailureCode.SETUP
         assert words in result.detail
         assert str(tmp_path) not in result.detail
     path.unlink()

@@ -172,9 +172,10 @@ async def run(
     policy: ConnectionPolicy | None = None,
     now_ms: int = NOW_MS,
     linker: Linker | None = None,
+    trouble: Failure | None = None,
     **more: Any,
 ) -> Outgoing | Failure:
-    connection = Connection(name="shop", dialect=Dialect.SQLITE, policy=policy or ConnectionPolicy())
+    connection = Connection(name="shop", dialect=Dialect.SQLITE, policy=policy or ConnectionPolicy(), trouble=trouble)
     return await generate(
         envelope,
         Delivery(sequence=1, deliveries=1, now_ms=now_ms),

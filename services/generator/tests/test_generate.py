@@ -250,6 +250,10 @@ class TestRefusals:
     async def test_without_a_catalog_there_is_no_connection(self):
         assert failure(await run(asked(COUNT), catalog=None)).code is FailureCode.CONNECTION
 
+    async def test_a_connection_that_could_not_be_read_gives_its_own_reason(self):
+        trouble = Failure.of(FailureCode.SETUP, "the server refuses the user or the password")
+        assert failure(await run(asked(COUNT), catalog=None, trouble=trouble)) == trouble
+
 
 class TestGivenSql:
     @pytest.mark.parametrize("operation", [Operation.RUN, Operation.VALIDATE, Operation.EXPLAIN])

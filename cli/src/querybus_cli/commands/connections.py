@@ -46,22 +46,23 @@ def list_connections(file: File = FILE, json_output: JsonOutput = False) -> None
 def probe_connection(
     name: Annotated[str, typer.Argument(help="of the connection")], file: File = FILE, json_output: JsonOutput = False
 ) -> None:
-    """Say exactly what is wrong with a connection; exit code 0 where it works, 1 where it does not.
+    """Test a connection step by step; exit code 0 where it works, 1 where it does not or no table is seen.
+
+    What is wrong comes first, with the setting concerned, the statements that are missing, and the next command.
 
     Example: querybus connections test sales --file connections.yaml
     """
     from querybus.ops.log import configure_logging
+    from querybus_cli.terminal.finding import finding_as_json, finding_lines
     from querybus_executor.connections.diagnose import diagnose
 
     configure_logging("error", as_json=False)
     result = asyncio.run(diagnose(file, name))
     if json_output:
-        said = {"name": result.name, "ok": result.trouble is None, "trouble": result.trouble, "detail": result.detail}
-        typer.echo(json.dumps(said | {"dialect": result.dialect, "tables": result.tables}))
-    elif result.trouble is None:
-        typer.echo(f"{result.name}: works, {result.dialect}, {result.tables} tables")
+        typer.echo(json.dumps(finding_as_json(result), ensure_ascii=False))
     else:
-        typer.echo(f"{result.name}: {result.trouble.value}: {result.detail}", err=True)
+        for line in finding_lines(result):
+            typer.echo(line, err=result.trouble is not None)
     raise typer.Exit(0 if result.trouble is None else 1)
 
 

@@ -28,9 +28,9 @@ from querybus_cli.local.local_stack import Stack, StackPlan
 from querybus_cli.local.up import FirstSteps, Ports, is_ready, run_up
 from querybus_cli.operations.operator import OPERATOR_FILE
 from querybus_cli.runtime import run, usage
-from querybus_executor.connections.diagnose import Trouble
 from querybus_executor.connections.set_up.examine import READABLE_SHARE_MIN, Examination, examine
 from querybus_executor.connections.set_up.file_edit import add_connection, set_password
+from querybus_executor.connections.trouble import Trouble
 
 FAILED_EXIT_CODE: Final = 5
 PASSWORD_TRIES_MAX: Final = 3

@@ -91,7 +91,8 @@ async def ask_once(quick: Quick, err: Console) -> Answer:
                 answer = await _ask(client, request, status)
                 if quick.csv_to is not None and answer.get("columns"):
                     write_rows(answer, await _all_rows(client, answer), quick.csv_to)
-                if answer.get("code") == FailureCode.CONNECTION and audience == "analyst":
+                if answer.get("code") in (FailureCode.CONNECTION, FailureCode.SETUP) and answer.get("connection"):
+                    # Whoever runs the stack of this machine is its administrator, whatever the audience is.
                     return {**answer, "detail": await _trouble_with(file, answer["connection"]) or answer.get("detail")}
                 return answer
 
@@ -102,7 +103,10 @@ async def _trouble_with(file: Path, connection: str) -> str | None:
     from querybus_executor.connections.diagnose import diagnose
 
     result = await diagnose(file, connection)
-    return None if result.trouble is None else f"{result.trouble}: {result.detail}"
+    if result.trouble is None:
+        return None
+    lines = (f"{result.trouble}: {result.detail}", result.setting and f"setting: {result.setting}", *result.missing)
+    return "\n".join(filter(None, lines))
 
 
 def refuse_empty(question: str) -> None:

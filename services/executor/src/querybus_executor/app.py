@@ -45,7 +45,7 @@ def build(settings: Settings) -> Service:
     metrics = Metrics(StageName.EXECUTOR)
     tracing = tracing_of(StageName.EXECUTOR, settings)
     broker = make_broker(settings, StageName.EXECUTOR, metrics)
-    engines = Engines(children=settings.children, reserved=CHILDREN_RESERVED, bytes_max=settings.result_bytes_max)
+    engines = _engines(settings)
     configs = load_connections(settings.connections_file)
     databases = Connected(engines.connected(configs, metrics=metrics))
     writers = Writers(configs, alone=engines.without_duckdb_readers)
@@ -96,6 +96,15 @@ def build(settings: Settings) -> Service:
         (tracing, engines, writers, backup, following, server, executing),
         metrics=metrics,
         settings=settings,
+    )
+
+
+def _engines(settings: Settings) -> Engines:
+    return Engines(
+        children=settings.children,
+        reserved=CHILDREN_RESERVED,
+        bytes_max=settings.result_bytes_max,
+        refuses_writing_roles=settings.environment == "production",
     )
 
 

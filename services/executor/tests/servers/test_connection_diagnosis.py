@@ -11,9 +11,12 @@ import pytest
 from typer.testing import CliRunner
 
 from querybus_cli.app import app
-from querybus_executor.connections.diagnose import Trouble, diagnose
+from querybus_executor.connections.diagnose import diagnose
+from querybus_executor.connections.trouble import Trouble
 from tests.support.database_servers import MariadbServer, PostgresServer
 from tests.support.tls_in_front import in_front_of, own_certificate
+
+PRODUCTION = {"QUERYBUS_ENVIRONMENT": "production"}
 
 
 def listed(folder: Path, url: str, **more: str) -> Path:
@@ -71,7 +74,7 @@ def test_the_command_lists_and_tests_without_showing_a_secret(shop: Path, tmp_pa
     shown = runner.invoke(app, ["connections", "list", "--file", str(file)])
     assert (shown.exit_code, shown.output.split()) == (0, ["it", "sqlite", "read_only"])
     works = runner.invoke(app, ["connections", "test", "it", "--file", str(file)])
-    assert (works.exit_code, works.output.strip()) == (0, "it: works, sqlite, 1 tables")
+    assert (works.exit_code, works.output.splitlines()[0]) == (0, "it: works, sqlite, 1 tables")
     broken = runner.invoke(app, ["connections", "test", "it", "--file", str(listed(tmp_path, "sqlite:////none/x"))])
     assert (broken.exit_code, "database_file" in broken.output) == (1, True)
 
@@ -85,8 +88,11 @@ async def test_on_postgresql_login_database_and_rights_are_distinguished(
 
     assert await trouble(postgres.url("nobody")) is Trouble.CREDENTIALS
     assert await trouble(postgres.url("postgres", "no_such_database")) is Trouble.DATABASE
-    assert await trouble(postgres.url()) is Trouble.ROLE_MAY_WRITE
-    assert await trouble(postgres.url(), role_may_write="true") is None
+    postgres.execute("CREATE TABLE seen (a int)")
+    assert (await diagnose(listed(tmp_path, postgres.url()), "it", PRODUCTION)).trouble is Trouble.ROLE_MAY_WRITE
+    trial = await diagnose(listed(tmp_path, postgres.url()), "it")
+    assert (trial.trouble, "superuser" in trial.may_write, len(trial.warnings)) == (None, True, 1)
+    assert (await diagnose(listed(tmp_path, postgres.url(), role_may_write="true"), "it", PRODUCTION)).trouble is None
 
 
 @pytest.mark.servers
@@ -108,7 +114,7 @@ async def test_a_server_without_tls_and_a_certificate_that_nobody_trusts_are_rep
     async with in_front_of(socket_file, context) as port:
         url = f"postgresql://postgres@127.0.0.1:{port}/postgres?ssl={asked.format(own=tmp_path / 'server.pem')}"
         result = await diagnose(listed(tmp_path, url, role_may_write="true"), "it")
-    assert result.trouble is expected, result
+    assert (None if result.trouble is Trouble.NO_TABLES else result.trouble) is expected, result
 
 
 @pytest.mark.servers
@@ -120,7 +126,7 @@ async def test_on_mariadb_a_certificate_is_looked_at_where_its_authority_is_name
     for authority, expected in ((mariadb.folder / "server.pem", None), (tmp_path / "server.pem", Trouble.TLS)):
         url = f"{mariadb.url('root', 'told')}?ssl_ca={authority}"
         result = await diagnose(listed(tmp_path, url, role_may_write="true"), "it")
-        assert result.trouble is expected, result
+        assert (None if result.trouble is Trouble.NO_TABLES else result.trouble) is expected, result
 
 
 async def test_an_authority_that_cannot_be_read_or_is_not_used_is_reported_of_the_file(tmp_path: Path) -> None:
@@ -142,6 +148,10 @@ async def test_on_mariadb_login_database_and_rights_are_distinguished(mariadb: M
 
     assert await trouble(mariadb.url("nobody", "told")) is Trouble.CREDENTIALS
     assert await trouble(mariadb.url("root", "no_such_database")) is Trouble.DATABASE
-    assert await trouble(mariadb.url("root", "told")) is Trouble.ROLE_MAY_WRITE
-    tls = f"{mariadb.url('root', 'told')}"
-    assert await trouble(tls, role_may_write="true") is None
+    assert await trouble(mariadb.url("root", "told")) is Trouble.NO_TABLES
+    mariadb.execute("CREATE TABLE told.seen (a int);")
+    url = mariadb.url("root", "told")
+    assert (await diagnose(listed(tmp_path, url), "it", PRODUCTION)).trouble is Trouble.ROLE_MAY_WRITE
+    trial = await diagnose(listed(tmp_path, url), "it")
+    assert (trial.trouble, len(trial.warnings), "CREATE USER" in trial.reader[0]) == (None, 1, True)
+    assert (await diagnose(listed(tmp_path, url, role_may_write="true"), "it", PRODUCTION)).trouble is None

@@ -16,7 +16,7 @@ from querybus.core.policy import ConnectionPolicy
 from querybus.ops.metrics import Metrics
 from querybus.sql.check import Checked, check
 from querybus_executor.connections.config import ConnectionConfig, parse_connections
-from querybus_executor.connections.databases import ROLE_MAY_WRITE
+from querybus_executor.connections.trouble import ROLE_MAY_WRITE
 from querybus_executor.engines.mysql.edge import Mysql, mysql_server, read_mysql
 from querybus_executor.engines.server import Asked, Server
 from querybus_executor.ports import Estimate, Purpose, Rows

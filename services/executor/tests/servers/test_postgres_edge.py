@@ -14,7 +14,7 @@ from querybus.core.catalog import Catalog, ColumnKind, ColumnProfile
 from querybus.core.failure import Failure, FailureCode
 from querybus.ops.metrics import Metrics
 from querybus_executor.connections.config import ConnectionConfig, parse_connections
-from querybus_executor.connections.databases import ROLE_MAY_WRITE
+from querybus_executor.connections.trouble import ROLE_MAY_WRITE
 from querybus_executor.engines.postgres.edge import postgres_server, read_postgres
 from querybus_executor.engines.registry import Engines
 from querybus_executor.engines.server import Server

@@ -111,6 +111,8 @@ async def generate(envelope: Drafting, delivery: Delivery, *, ports: Ports, reso
         envelope = routed.envelope
     known = await ports.catalogs.read(envelope.connection)
     connection = await ports.connections.get(envelope.connection)
+    if known is None and connection is not None and connection.trouble is not None:
+        return connection.trouble
     if known is None or connection is None:
         return Failure.of(FailureCode.CONNECTION, "nothing is known of this connection: its catalog was not read yet")
     knowledge = await taught.read(envelope.tenant, envelope.connection) if taught is not None else None

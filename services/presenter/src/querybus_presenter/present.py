@@ -322,6 +322,8 @@ class _Context:
             kind = (body.refused_kind or "").strip()
             plain = texts.kinds.get(kind.upper(), texts.kinds["other"])
             return texts.code[code].format(kind=plain if self.is_business else kind or plain)
+        if code is FailureCode.SETUP:
+            return texts.code[code].format(connection=self.envelope.connection, cause=body.detail).strip()
         return texts.code[code]
 
     def _options(self, clarification: Clarification | None) -> tuple[Option, ...]:

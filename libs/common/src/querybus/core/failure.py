@@ -38,6 +38,7 @@ class FailureCode(StrEnum):
     RESOURCE_LIMIT = "resource_limit"
     LOCK = "lock"
     CONNECTION = "connection"
+    SETUP = "setup"
     MODEL_UNAVAILABLE = "model_unavailable"
     MISSING_DATABASE_INFO = "missing_database_info"
     AMBIGUOUS_QUESTION = "ambiguous_question"
@@ -96,6 +97,7 @@ TRAITS: Final[dict[FailureCode, Traits]] = {
     FailureCode.RESOURCE_LIMIT: _END_FAILED,
     FailureCode.LOCK: _END_FAILED,
     FailureCode.CONNECTION: _END_FAILED,
+    FailureCode.SETUP: _END_FAILED,
     FailureCode.MODEL_UNAVAILABLE: _END_FAILED,
     FailureCode.MISSING_DATABASE_INFO: _ASK,
     FailureCode.AMBIGUOUS_QUESTION: _ASK,

@@ -15,6 +15,7 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from querybus.core.catalog import Dialect
+from querybus.core.failure import Failure
 
 ROWS_MAX_DEFAULT: Final = 10_000
 ROWS_AFFECTED_MAX_DEFAULT: Final = 1_000
@@ -196,6 +197,8 @@ class Connection(BaseModel):
     dialect: Dialect
     description: str = ""
     policy: ConnectionPolicy = ConnectionPolicy()
+    trouble: Failure | None = Field(default=None, description="why its catalog could not be read the last time")
+    warning: str = Field(default="", description="what works and should not stay so, for whoever runs it")
 
 
 def _narrowed(policy: ConnectionPolicy, rules: TenantRules) -> ConnectionPolicy:

@@ -95,6 +95,10 @@ CODE_TEXTS: Final[dict[FailureCode, _Texts]] = {
         "en": "The data source cannot be reached at the moment. Your question was not at fault; please try again later.",
         "zh": "暂时无法连接数据源，与您的问题无关，请稍后再试。",
     },
+    FailureCode.SETUP: {
+        "en": "The data source is not set up correctly. Its administrator sees why.",
+        "zh": "数据源尚未正确配置，管理员可以看到原因。",
+    },
     FailureCode.MODEL_UNAVAILABLE: {
         "en": "The language model cannot be reached at the moment. Please try again later.",
         "zh": "语言模型暂时不可用，请稍后再试。",

@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import Any, Final, Protocol
 
 from querybus.core.catalog import Catalog
+from querybus.core.failure import Failure
 from querybus.core.policy import Connection
 from querybus.core.subjects import refresh_subject
 from querybus.ops.log import get_log
@@ -71,8 +72,7 @@ class CatalogPublisher:
     async def start(self) -> None:
         """List the connections, read each database once, then keep them fresh."""
         for item in self._databases.all:
-            item.on_catalog = self._catalogs.write
-            await self._connections.write(item.config.public())
+            await self._list(item)
         reading = [self._spawn(self._refresh(item)) for item in self._databases.all]
         # A huge or unreachable database must not keep the others waiting; it is listed when it is read.
         await asyncio.wait(reading, timeout=START_SECONDS_MAX)
@@ -89,8 +89,7 @@ class CatalogPublisher:
             if self._databases.get(item.config.name) is None:
                 await self._connections.remove(item.config.name)
         for item in added:
-            item.on_catalog = self._catalogs.write
-            await self._connections.write(item.config.public())
+            await self._list(item)
             self._spawn(self._refresh(item))
             self._schedules[item] = self._spawn(self._on_schedule(item))
 
@@ -103,6 +102,20 @@ class CatalogPublisher:
     async def ping(self) -> str | None:
         """Return None: a database that cannot be read is no fault of this process."""
         return None
+
+    async def _list(self, item: ConnectedDatabase) -> None:
+        """Write the connection into the store, and again whenever its trouble or its warning has changed."""
+        listed = item.config.public()
+        await self._connections.write(listed)
+
+        async def changed(trouble: Failure | None) -> None:
+            nonlocal listed
+            now = listed.model_copy(update={"trouble": trouble, "warning": item.role.warning})
+            if now != listed:
+                await self._connections.write(now)
+                listed = now
+
+        item.on_catalog, item.on_trouble = self._catalogs.write, changed
 
     async def _asked(self, subject: str) -> None:
         database = self._databases.by_token(subject.rpartition(".")[2])

@@ -32,6 +32,7 @@ from querybus_executor.catalog.looks import ROWS_SAMPLED_MAX, Answer, Ask, Catal
 from querybus_executor.catalog.personal_forms import personal_form
 from querybus_executor.catalog.profiles import is_profiled, profiled
 from querybus_executor.connections.config import ConnectionConfig
+from querybus_executor.connections.trouble import LOCKED
 
 SECONDS_MAX: Final = 20.0
 STRUCTURE_SECONDS_MAX: Final = 30.0
@@ -54,7 +55,9 @@ async def read_catalog(
     for sql in (queries.tables, queries.columns, queries.keys, queries.foreign):
         result = await ask(sql, STRUCTURE_ROWS_MAX, STRUCTURE_SECONDS_MAX)
         if isinstance(result, Failure):
-            return Failure.of(FailureCode.CONNECTION, result.detail, result.facts)
+            is_locked = result.code is FailureCode.LOCK
+            facts = result.facts.model_copy(update={"native_code": LOCKED}) if is_locked else result.facts
+            return Failure.of(FailureCode.CONNECTION, result.detail, facts)
         if result.truncated:
             return Failure.of(FailureCode.RESOURCE_LIMIT, "the database has more columns than can be read")
         parts.append(result.rows)

@@ -100,6 +100,7 @@ class ConnectionConfig(BaseModel):
     role_may_write: bool = Field(default=False, description="take a database role that could change data")
     catalog_seconds: float = Field(default=3_600.0, gt=0, description="how often the catalog is read again")
     _url_notes: tuple[str, ...] = PrivateAttr(default=())
+    _url_variables: tuple[str, ...] = PrivateAttr(default=())
 
     @model_validator(mode="after")
     def _access_once(self) -> ConnectionConfig:
@@ -120,11 +121,18 @@ class ConnectionConfig(BaseModel):
             raise BadConnections(f"{self.definitions.name}: one model is expected, it holds {len(layers)}")
         return dict(pieces_of(layers[0][0]))
 
-    def with_urls(self, urls: Mapping[str, SecretStr], notes: tuple[str, ...]) -> ConnectionConfig:
-        """Return the entry with its URLs in QueryBus's own form, and what was read otherwise than it was written."""
+    def with_urls(
+        self, urls: Mapping[str, SecretStr], notes: tuple[str, ...], variables: tuple[str, ...] = ()
+    ) -> ConnectionConfig:
+        """Return the entry with its URLs in QueryBus's own form, the notes about them and the variables that filled them."""
         result = self.model_copy(update=urls)
-        result._url_notes = notes  # noqa: SLF001 - of its own class
+        result._url_notes, result._url_variables = notes, variables  # noqa: SLF001 - of its own class
         return result
+
+    @property
+    def url_variables(self) -> tuple[str, ...]:
+        """The names of the environment's variables and files from which the URL was filled."""
+        return self._url_variables
 
     @property
     def url_notes(self) -> tuple[str, ...]:
@@ -214,7 +222,11 @@ def parse_connections(
         entries = _File.model_validate(filled).connections
     except ValidationError as error:
         raise BadConnections("\n".join(_error_text(item) for item in error.errors(include_url=False))) from None
-    entries = tuple(_with_description(_with_address(entry, environment, folder, problems)) for entry in entries)
+    variables = _variables(read)
+    entries = tuple(
+        _with_description(_with_address(entry, environment, folder, problems, variables[number]))
+        for number, entry in enumerate(entries)
+    )
     if problems:
         raise BadConnections("\n".join(problems))
     for entry in entries:
@@ -232,7 +244,11 @@ def parse_connections(
 
 
 def _with_address(
-    entry: ConnectionConfig, environment: Mapping[str, str], folder: Path | None, problems: list[str]
+    entry: ConnectionConfig,
+    environment: Mapping[str, str],
+    folder: Path | None,
+    problems: list[str],
+    variables: tuple[str, ...],
 ) -> ConnectionConfig:
     """Return the entry with its URLs in QueryBus's own form."""
     changes: dict[str, SecretStr] = {}
@@ -248,7 +264,7 @@ def _with_address(
             continue
         changes[key] = SecretStr(address.text)
         notes += tuple(f"{key}: {note}" for note in address.notes)
-    return entry.with_urls(changes, notes)
+    return entry.with_urls(changes, notes, variables)
 
 
 def _with_description(entry: ConnectionConfig) -> ConnectionConfig:
@@ -286,6 +302,15 @@ def _filled(read: object, environment: Mapping[str, str], problems: list[str]) -
                 problems += [f"connections[{number}].{key}: {item}" for item in found]
         entries.append(values)
     return {**file, "connections": entries}
+
+
+def _variables(read: object) -> list[tuple[str, ...]]:
+    """Return for each entry the variables and files that its URL names."""
+    entries = cast("list[dict[str, Any]]", cast("Any", read)["connections"])
+    return [
+        tuple(f"${{{match['name']}}}" if match["name"] else match["file"] for match in _VARIABLE.finditer(entry["url"]))
+        for entry in entries
+    ]
 
 
 def _secret(match: re.Match[str], environment: Mapping[str, str], problems: list[str]) -> str:

@@ -20,7 +20,10 @@ from querybus.ops.log import get_log
 from querybus.ops.metrics import Metrics
 from querybus.ops.trace import call_span, database_attributes, fail, statement_content
 from querybus_executor.catalog.described import as_described
+from querybus_executor.connections.access_report import access_report
 from querybus_executor.connections.config import ConnectionConfig
+from querybus_executor.connections.trouble import NO_TABLES, ROLE_MAY_WRITE, no_tables, setup_failure
+from querybus_executor.connections.writing_role import WritingRole
 from querybus_executor.ports import Edge, Estimate, PageSink, Purpose, Rows
 
 DOUBT_SECONDS_MIN: Final = 30.0
@@ -28,17 +31,15 @@ DOUBT_SECONDS_MIN: Final = 30.0
 UNREAD_SECONDS_MIN: Final = 2.0
 """Between two tries to read a database that could not be read."""
 
-ROLE_MAY_WRITE: Final = "role_may_write"
-"""The rule by which a connection is refused whose role may change data."""
-
 OnCatalog = Callable[[Catalog], Awaitable[object]]
+OnTrouble = Callable[[Failure | None], Awaitable[object]]
 ReadCatalog = Callable[[], Awaitable[Catalog | Failure]]
 
 _log = get_log(__name__)
 
 
 class ConnectedDatabase:
-    """One database as the verb sees it. `on_catalog` learns of every catalog read."""
+    """One database as the verb sees it. `on_catalog` learns of every catalog read, `on_trouble` of how each reading went."""
 
     def __init__(
         self,
@@ -47,9 +48,11 @@ class ConnectedDatabase:
         read: ReadCatalog,
         *,
         metrics: Metrics,
+        role: WritingRole | None = None,
         timer: Callable[[], float] = time.monotonic,
     ) -> None:
         self.config = config
+        self.role = role or WritingRole(config)
         self._policy = config.applied_policy
         self._edge = edge
         self._read = read
@@ -57,10 +60,13 @@ class ConnectedDatabase:
         self._timer = timer
         self._reading = asyncio.Lock()
         self._catalog: Catalog | None = None
+        self._has_worked = False
+        self._warned = ""
         self._trouble = Failure.of(FailureCode.CONNECTION, "the database has not been read yet")
         self._read_at: float | None = None
         self._doubting: asyncio.Task[object] | None = None
         self.on_catalog: OnCatalog | None = None
+        self.on_trouble: OnTrouble | None = None
 
     @property
     def edge(self) -> Edge:
@@ -81,6 +87,14 @@ class ConnectedDatabase:
             await self.refresh()
         return self._catalog or self._trouble
 
+    async def read(self) -> Catalog | Failure:
+        """Return what the database itself gives; a catalog without a table is a failure."""
+        result = await self._read()
+        if isinstance(result, Failure) or result.tables:
+            return result
+        own = getattr(self._edge, "own", None)
+        return no_tables(self.config, () if own is None else (await access_report(self.config, own)).missing)
+
     async def refresh(self) -> Catalog | Failure:
         """Read the catalog again; a failure leaves the one that is known in place and is returned."""
         asked_at = self._timer()
@@ -90,14 +104,18 @@ class ConnectedDatabase:
                 return self._catalog or self._trouble
             self._read_at = self._timer()
             self._metrics.database_call(self.config.name, "introspect")
-            result = await self._read()
+            result = await self.read()
             if isinstance(result, Failure):
-                self._trouble = result
-                if result.facts.rule == ROLE_MAY_WRITE:
+                result = self._trouble = setup_failure(result, self.config, has_worked=self._has_worked)
+                if result.facts.rule in (ROLE_MAY_WRITE, NO_TABLES):
                     # What may be done there is not what was thought: what is known of it must not be used on.
                     self._catalog = None
-                _log.warning("catalog.unread", connection=self.config.name, code=result.code)
+                _log.warning("catalog.unread", connection=self.config.name, code=result.code, detail=result.detail)
+                if self.on_trouble is not None:
+                    await self.on_trouble(result)
                 return result
+            self._has_worked = True
+            self._warn(self.role.warning)
             result = as_described(result, self.config)
             fingerprint = await asyncio.to_thread(lambda: result.fingerprint)
             is_new = self._catalog is None or self._catalog.fingerprint != fingerprint
@@ -105,6 +123,8 @@ class ConnectedDatabase:
                 # An equal catalog stays the same object: what was made of it is found again, and not kept twice.
                 self._catalog = result
                 _log.info("catalog.read", connection=self.config.name, tables=len(result.tables))
+            if self.on_trouble is not None:
+                await self.on_trouble(None)
             if self.on_catalog is not None:
                 await self.on_catalog(self._catalog)
             return self._catalog
@@ -138,7 +158,7 @@ class ConnectedDatabase:
             self._metrics.database_rows(name, result.row_count, result.bytes)
         elif result.code is FailureCode.TIMEOUT:
             self._metrics.database_timed_out(name)
-        return result
+        return result if isinstance(result, Rows) else setup_failure(result, self.config, has_worked=self._has_worked)
 
     async def explain(self, sql: str, *, seconds_max: float) -> Estimate | Failure:
         """Return what the engine expects of the statement, or has against it."""
@@ -151,6 +171,12 @@ class ConnectedDatabase:
         name = self.config.name
         attributes = database_attributes(self.dialect, name, purpose)
         return call_span(f"{purpose} {name}", attributes, content=statement_content(sql))
+
+    def _warn(self, warning: str) -> None:
+        """Write a warning about the connection to the log, once for each text."""
+        if warning and warning != self._warned:
+            _log.warning("connection.role_may_write", connection=self.config.name, role=warning, sessions="read-only")
+        self._warned = warning
 
     def _is_recent(self, seconds: float) -> bool:
         return self._read_at is not None and self._timer() - self._read_at < seconds

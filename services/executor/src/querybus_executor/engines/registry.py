@@ -18,6 +18,7 @@ from querybus.ops.metrics import Metrics
 from querybus_executor.catalog.queries import QUERIES, read_catalog
 from querybus_executor.connections.config import ConnectionConfig
 from querybus_executor.connections.databases import ConnectedDatabase
+from querybus_executor.connections.writing_role import WritingRole
 from querybus_executor.engines.sqlite.catalog import file_trouble, read_sqlite_catalog
 from querybus_executor.engines.sqlite.edge import sqlite_children, sqlite_edge
 from querybus_executor.ports import Edge
@@ -28,14 +29,20 @@ _DUCKDB_SCHEMA: Final = "main"
 RELEASE_LOOKS_MAX: Final = 300
 RELEASE_LOOK_SECONDS: Final = 0.2
 
-Opened = tuple[Edge, Callable[[], Awaitable[Catalog | Failure]]]
+Opened = tuple[Edge, Callable[[WritingRole], Awaitable[Catalog | Failure]]]
 
 
 class Engines:
-    """The edges of this process, and the child processes in which the embedded engines run."""
+    """The edges of this process, and the child processes in which the embedded engines run.
 
-    def __init__(self, *, children: int, reserved: int, bytes_max: int = RESULT_BYTES_MAX) -> None:
+    `refuses_writing_roles`: a user that may change data is taken only with `role_may_write`, as in production.
+    """
+
+    def __init__(
+        self, *, children: int, reserved: int, bytes_max: int = RESULT_BYTES_MAX, refuses_writing_roles: bool = False
+    ) -> None:
         self.name = "engines"
+        self._refuses_writing_roles = refuses_writing_roles
         self._size = children
         self._reserved = reserved
         self._bytes_max = bytes_max
@@ -48,9 +55,10 @@ class Engines:
         """Return the databases of the connections; nothing is opened yet."""
         databases: list[ConnectedDatabase] = []
         for config in configs:
+            role = WritingRole(config, is_refused=self._refuses_writing_roles)
             edge, read = self._OPENERS[config.dialect](self, config, metrics)
             self._edges.append(edge)
-            databases.append(ConnectedDatabase(config, edge, read, metrics=metrics))
+            databases.append(ConnectedDatabase(config, edge, partial(read, role), metrics=metrics, role=role))
         return databases
 
     async def release(self, database: ConnectedDatabase) -> None:
@@ -103,7 +111,7 @@ class Engines:
         edge = sqlite_edge(pool, config.file_path, config.applied_policy, bytes_max=self._bytes_max)
         self._of_edge[edge] = pool
         edge.on_waited = partial(metrics.database_waited, config.name)
-        return edge, lambda: asyncio.to_thread(read_sqlite_catalog, config)
+        return edge, lambda _role: asyncio.to_thread(read_sqlite_catalog, config)
 
     def _duckdb(self, config: ConnectionConfig, metrics: Metrics) -> Opened:
         from querybus_executor.engines.duckdb.edge import duckdb_children, duckdb_edge
@@ -112,7 +120,7 @@ class Engines:
         edge = duckdb_edge(pool, config.file_path, config.applied_policy, bytes_max=self._bytes_max)
         self._of_edge[edge] = pool
         edge.on_waited = partial(metrics.database_waited, config.name)
-        return edge, partial(_read_duckdb, config, edge)
+        return edge, lambda _role: _read_duckdb(config, edge)
 
     def _postgres(self, config: ConnectionConfig, metrics: Metrics) -> Opened:
         from querybus_executor.engines.postgres.edge import postgres_server, read_postgres
@@ -136,19 +144,19 @@ class Engines:
         from querybus_executor.engines.oracle.edge import oracle_server, read_oracle
 
         server = oracle_server(config, bytes_max=self._bytes_max, metrics=metrics)
-        return server, partial(read_oracle, config, server)
+        return server, lambda _role: read_oracle(config, server)
 
     def _snowflake(self, config: ConnectionConfig, metrics: Metrics) -> Opened:
         from querybus_executor.engines.snowflake.edge import read_snowflake, snowflake_server
 
         server = snowflake_server(config, bytes_max=self._bytes_max, metrics=metrics)
-        return server, partial(read_snowflake, config, server)
+        return server, lambda _role: read_snowflake(config, server)
 
     def _bigquery(self, config: ConnectionConfig, metrics: Metrics) -> Opened:
         from querybus_executor.engines.bigquery.edge import bigquery_server, read_bigquery
 
         server = bigquery_server(config, bytes_max=self._bytes_max, metrics=metrics)
-        return server, partial(read_bigquery, config, server)
+        return server, lambda _role: read_bigquery(config, server)
 
     _OPENERS: Final[dict[Dialect, Callable[[Engines, ConnectionConfig, Metrics], Opened]]] = {
         Dialect.SQLITE: _sqlite,

@@ -263,7 +263,9 @@ def away(error: BaseException) -> Failure:
     """
     inner = error if error.__cause__ is None else error.__cause__
     causes = (error, inner)
-    if any(isinstance(cause, ssl.SSLError) or "SSL" in str(cause) for cause in causes):
+    if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
+        code = "certificate"
+    elif any(isinstance(cause, ssl.SSLError) or "SSL" in str(cause) for cause in causes):
         code = "tls"
     elif any(isinstance(cause, socket.gaierror) for cause in causes):
         code = "host"

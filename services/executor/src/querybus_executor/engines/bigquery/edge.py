@@ -19,7 +19,7 @@ from querybus.core.messages import ResultColumn
 from querybus.ops.metrics import Metrics
 from querybus_executor.catalog.queries import QUERIES, read_catalog
 from querybus_executor.connections.config import ConnectionConfig, PoolLimits
-from querybus_executor.connections.databases import ROLE_MAY_WRITE
+from querybus_executor.connections.trouble import ROLE_MAY_WRITE
 from querybus_executor.engines.drivers import driver_module
 from querybus_executor.engines.native_errors import native_failure
 from querybus_executor.engines.pool import SessionPool, Threads

@@ -30,7 +30,7 @@ from querybus.ops.metrics import Metrics
 from querybus_executor.catalog.queries import QUERIES, read_catalog
 from querybus_executor.connections.certificates import OPTIONS, server_context
 from querybus_executor.connections.config import ConnectionConfig, PoolLimits
-from querybus_executor.connections.databases import ROLE_MAY_WRITE
+from querybus_executor.connections.writing_role import WritingRole
 from querybus_executor.engines.mysql.errors import mysql_failure
 from querybus_executor.engines.pool import SqlalchemyPool
 from querybus_executor.engines.server import CONNECT_SECONDS_MAX, RESERVED_CONNECTIONS, Asked, Server, away
@@ -82,15 +82,15 @@ def mysql_server(config: ConnectionConfig, *, bytes_max: int, metrics: Metrics) 
     return Server(config.name, driver, pools[0], pools[1], bytes_max=bytes_max, metrics=metrics)
 
 
-async def read_mysql(config: ConnectionConfig, server: Server) -> Catalog | Failure:
+async def read_mysql(config: ConnectionConfig, server: Server, role: WritingRole | None = None) -> Catalog | Failure:
     """Return the catalog, unless the database is away or its user may write without being allowed to."""
     grants = await server.own("SHOW GRANTS", 1_000, CONNECT_SECONDS_MAX)
     if isinstance(grants, Failure):
         return Failure.of(FailureCode.CONNECTION, grants.detail, grants.facts)
-    excess = None if config.role_may_write else overprivileged([str(row[0]) for row in grants.rows])
-    if excess is not None:
-        detail = f"the user {excess}: use one that may only SELECT (docs/connections.md), or set role_may_write"
-        return Failure.of(FailureCode.CONNECTION, detail, Facts(rule=ROLE_MAY_WRITE))
+    excess = overprivileged([str(row[0]) for row in grants.rows])
+    refused = (role or WritingRole(config)).judge(None if excess is None else f"the user {excess}")
+    if refused is not None:
+        return refused
     schema = config.parsed_url.database
     return await read_catalog(config, server.own, QUERIES[Dialect.MYSQL], default_schema=schema)
 

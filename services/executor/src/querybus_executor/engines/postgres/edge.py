@@ -27,7 +27,7 @@ from querybus_executor.catalog.column_kinds import kind_of_type
 from querybus_executor.catalog.queries import QUERIES, read_catalog
 from querybus_executor.connections.certificates import server_context
 from querybus_executor.connections.config import ConnectionConfig, PoolLimits
-from querybus_executor.connections.databases import ROLE_MAY_WRITE
+from querybus_executor.connections.writing_role import WritingRole
 from querybus_executor.engines.pool import SqlalchemyPool
 from querybus_executor.engines.postgres.errors import postgres_failure
 from querybus_executor.engines.server import CONNECT_SECONDS_MAX, RESERVED_CONNECTIONS, Asked, Server, away
@@ -70,14 +70,14 @@ def postgres_server(config: ConnectionConfig, *, bytes_max: int, metrics: Metric
     return Server(config.name, Postgres(), pools[0], pools[1], bytes_max=bytes_max, metrics=metrics)
 
 
-async def read_postgres(config: ConnectionConfig, server: Server) -> Catalog | Failure:
+async def read_postgres(config: ConnectionConfig, server: Server, role: WritingRole | None = None) -> Catalog | Failure:
     """Return the catalog, unless the database is away or its role may write without being allowed to."""
     rights = await server.own(_RIGHTS, 1, CONNECT_SECONDS_MAX)
     if isinstance(rights, Failure):
         return Failure.of(FailureCode.CONNECTION, rights.detail, rights.facts)
-    trouble = None if config.role_may_write else _overprivileged(rights.rows[0])
-    if trouble is not None:
-        return Failure.of(FailureCode.CONNECTION, trouble, Facts(rule=ROLE_MAY_WRITE))
+    refused = (role or WritingRole(config)).judge(_overprivileged(rights.rows[0]))
+    if refused is not None:
+        return refused
     schema = await server.own("SELECT current_schema()::text", 1, CONNECT_SECONDS_MAX)
     default = None if isinstance(schema, Failure) else schema.rows[0][0]
     return await read_catalog(
@@ -98,9 +98,7 @@ def _overprivileged(rights: Sequence[Scalar]) -> str | None:
         may = f"may create tables in the schema {schema}"
     elif table is not None:
         may = f"may change the table {table}"
-    if may is None:
-        return None
-    return f"the role {role} {may}: use one that may only SELECT (docs/connections.md), or set role_may_write"
+    return None if may is None else f"the role {role} {may}"
 
 
 class Postgres:
