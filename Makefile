@@ -115,7 +115,7 @@ fuzz-apis: $(DEV_STAMP) ## more than 10,000 generated requests to the HTTP API, 
 kill-and-scale: $(DEV_STAMP) ## add, restart and remove replicas of a running stack under load, and print what it did
 	@$(BIN)/python -m benchmarks.kill_and_scale
 
-bench-%: $(DEV_STAMP) ## one of them: bench-answers, -drafts, -executor, -first-hour, -followups, -gateway, -generator, -guard, -house, -linking, -presenter, -prompt, -recovery, -routing, -semantic, -shortcuts, -traces, -translator
+bench-%: $(DEV_STAMP) ## one of them: bench-answers, -ask, -drafts, -executor, -first-hour, -followups, -gateway, -generator, -guard, -house, -linking, -presenter, -prompt, -recovery, -routing, -semantic, -shortcuts, -traces, -translator
 	@PYTHONPATH=. $(BIN)/python benchmarks/bench_$(subst -,_,$*).py
 
 pictures: $(DEV_STAMP) ## draw thirty charts and the answers' cards in both languages, to be looked at: build/pictures

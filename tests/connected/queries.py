@@ -136,7 +136,7 @@ def drafting(seconds: float = 0.0) -> Verb:
 
 
 def broker_of(bus: EmbeddedNats, name: StageName) -> BusBroker:
-    return BusBroker(bus.url, user=name, password=bus.password(name), graceful_seconds=5)
+    return BusBroker(bus.url, user=name, password=bus.password(name))
 
 
 @asynccontextmanager

@@ -67,7 +67,7 @@ class Database:
 async def serving(bus: EmbeddedNats, database: Database, slots: int = 4):
     broker = broker_of(bus, StageName.EXECUTOR)
     part = serve_database(broker, explain=database.explain, probe=database.probe, slots=slots)
-    await broker.start()
+    await broker.connect()
     await part.start()
     await reach(broker.connection)
     try:
@@ -116,7 +116,7 @@ async def test_an_executor_whose_databases_are_not_open_yet_is_waited_for(bus, c
     database = Database()
     broker = broker_of(bus, StageName.EXECUTOR)
     part = serve_database(broker, explain=database.explain, probe=database.probe, slots=4)
-    await broker.start()
+    await broker.connect()
     asking = asyncio.create_task(client.explain("acme", "shop", request()))
     await asyncio.sleep(0.3)
     assert not database.asked
@@ -132,7 +132,7 @@ async def test_an_executor_that_dies_over_a_request_is_replaced_within_its_deadl
     doomed = Database(seconds=30)
     broker = broker_of(bus, StageName.EXECUTOR)
     part = serve_database(broker, explain=doomed.explain, probe=doomed.probe, slots=4)
-    await broker.start()
+    await broker.connect()
     await part.start()
     asking = asyncio.create_task(client.explain("acme", "shop", request(seconds=20)))
     await until(lambda: bool(doomed.asked))

@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from querybus.bus.admin.embedded_server import EmbeddedNats
+from querybus.bus.admin.gauges import BusGauges
 from querybus.bus.connection import Held
-from querybus.bus.gauges import BusGauges
 from querybus.bus.pull import Message, PullLoop
 from querybus.core.subjects import StageName
 from querybus.core.topology import ASSERTED_STREAMS

@@ -16,7 +16,7 @@ from pydantic_core import PydanticUndefined
 from typer.testing import CliRunner
 
 from querybus.bus.admin.permissions import BUS_ACCOUNT, service_users
-from querybus.bus.application import HTTP_CLOSE_SECONDS_MAX
+from querybus.bus.serving import HTTP_CLOSE_SECONDS_MAX
 from querybus.core.policy import ConnectionPolicy
 from querybus.core.subjects import StageName
 from querybus.core.topology import EVENTS, Sizes, topology

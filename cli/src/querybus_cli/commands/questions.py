@@ -79,7 +79,6 @@ def ask(
     Example: querybus ask "orders per month in 2026" --database postgresql://reader@db.example.com/sales --csv
     """
     from querybus_cli.local.answers import Quick, ask_once
-    from querybus_cli.operations.remote import ask_gateway
 
     _refuse_url_with_databases(url, database, connections)
     if json_output and csv_output:
@@ -95,7 +94,7 @@ def ask(
         csv_to=sys.stdout if csv_output else None,
     )
     out, err = consoles(quiet=json_output)
-    answer = run(ask_once(quick, err)) if url is None else ask_gateway(url, key, key_file, quick, err)
+    answer = run(ask_once(quick, err)) if url is None else _ask_gateway(url, key, key_file, quick, err)
     if json_output:
         typer.echo(json.dumps(as_json(answer), ensure_ascii=False))
     else:
@@ -103,6 +102,13 @@ def ask(
             show(answer, out, with_path=audience == "analyst")
         _say_beside_the_rows(answer, as_csv=csv_output, over_http=url is not None)
     raise typer.Exit(exit_code(answer))
+
+
+def _ask_gateway(*arguments: Any) -> Mapping[str, Any]:
+    # Loaded where a gateway is asked: it brings a client of HTTP.
+    from querybus_cli.operations.remote import ask_gateway
+
+    return ask_gateway(*arguments)
 
 
 def chat(

@@ -85,7 +85,7 @@ async def ask_once(quick: Quick, err: Console) -> Answer:
     with status_of(err) as status, connections_of(quick) as (file, connection):
         report(status, "starting")
         options = {key: value for key, value in quick.options.items() if value is not None}
-        async with Stack(StackPlan(connections_file=file, serves_http=False, extra=generator_settings(quick))) as stack:
+        async with Stack(StackPlan(file, sync="2m", serves_http=False, extra=generator_settings(quick))) as stack:
             request = {"question": quick.question, "connection": connection, "options": options}
             async with stack.client(audience) as client:
                 answer = await _ask(client, request, status)
@@ -155,7 +155,7 @@ async def run_demo(out: Console, err: Console, *, as_json_lines: bool) -> int:
         report(status, "starting the bus and six services")
         good = True
         async with (
-            Stack(StackPlan(connections_file=connections, serves_http=False)) as stack,
+            Stack(StackPlan(connections, sync="2m", serves_http=False)) as stack,
             stack.client("analyst") as client,
         ):
             thread: object = None

@@ -63,6 +63,7 @@ class StackPlan:
     connections_file: Path
     store: Path | None = None
     sync: Sync = "always"
+    """Where a stack lives as long as one command, nobody needs what a loss of power would take: `2m`."""
     environment: str = "development"
     serves_http: bool = True
     extra: Mapping[StageName, Mapping[str, Any]] = field(default_factory=dict[StageName, Mapping[str, Any]])
@@ -172,13 +173,18 @@ class Stack:
         self._services: list[Service] = []
 
     async def __aenter__(self) -> Self:
+        # The services are loaded while the bus starts, and built while the first of them reads its databases.
+        loading = asyncio.create_task(asyncio.to_thread(_load_services))
         try:
             if self._owns_bus:
                 await self._bus.start()
             await self._bus.migrate()
             await admit_locals(self._bus, self._keys)
+            await loading
             first, *others = SERVICES
-            await self._start(first)
+            reading = asyncio.create_task(self._start(self._built(first)))
+            others = await asyncio.to_thread(lambda: [self._built(name) for name in others])
+            await reading
             # All of them to the end: one that cannot start must leave none behind that nobody would stop.
             _raise_first(await asyncio.gather(*(self._start(item) for item in others), return_exceptions=True))
         except BaseException:
@@ -206,14 +212,16 @@ class Stack:
         """Set a model as the one that is asked first."""
         await keep_model(self._bus, model)
 
-    async def _start(self, name: StageName) -> None:
+    def _built(self, name: StageName) -> Service:
         try:
-            service = built(name, settings_of(name, self._bus, self._plan))
-            await service.start()
+            return built(name, settings_of(name, self._bus, self._plan))
         except ValidationError as error:
             # Of what was set in the environment; the values are not shown, because one may be a secret.
             faults = (f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
             raise UsageError(f"the {name} cannot start: {'; '.join(faults)}") from None
+
+    async def _start(self, service: Service) -> None:
+        await service.start()
         self._services.append(service)
 
     async def _close(self) -> None:
@@ -221,6 +229,11 @@ class Stack:
         await asyncio.gather(*(service.stop() for service in reversed(services)), return_exceptions=True)
         if self._owns_bus:
             await self._bus.stop()
+
+
+def _load_services() -> None:
+    for name in SERVICES:
+        importlib.import_module(f"querybus_{name}.app")
 
 
 def _raise_first(ended: Sequence[BaseException | None]) -> None:

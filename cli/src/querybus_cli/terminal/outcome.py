@@ -14,7 +14,6 @@ from typing import Any, Final, TextIO, cast
 from rich.console import Console, Group, RenderableType
 from rich.markup import escape
 from rich.panel import Panel
-from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
@@ -128,6 +127,9 @@ def show(answer: Answer, console: Console, *, with_path: bool = False) -> None:
 
 def show_statement(sql: str, console: Console) -> None:
     """Print a statement without a frame and without breaks of the terminal's width, so that it can be copied."""
+    # Loaded where a statement is shown: it brings the grammars of many languages.
+    from rich.syntax import Syntax
+
     text = printable(statement_lines(sql))
     console.print(Syntax(text, "sql", theme="ansi_dark", background_color="default").highlight(text), soft_wrap=True)
 

@@ -33,7 +33,6 @@ from querybus.picture import Pictures
 from querybus_gateway.access.bus_tokens import BusTokens
 from querybus_gateway.access.callers import Callers
 from querybus_gateway.access.credentials import DevelopmentKey
-from querybus_gateway.access.jwks import HttpKeys
 from querybus_gateway.access.oidc import TokenReader
 from querybus_gateway.access.quotas import Allowances, Meter
 from querybus_gateway.bus.api import BusApi
@@ -340,7 +339,12 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
     broker = make_broker(settings, name, metrics)
     kept = stores(settings, broker, clock=clock, tracing=tracing)
     oidc = settings.oidc
-    keys = HttpKeys(oidc.issuer, oidc.keys_url) if oidc else None
+    keys = None
+    if oidc is not None:
+        # Loaded only where there is an issuer: it brings a client of HTTP.
+        from querybus_gateway.access.jwks import HttpKeys
+
+        keys = HttpKeys(oidc.issuer, oidc.keys_url)
     session_key = SharedKey(SecretStore(broker), "session-token", random_bits=system_random_bits)
     callers = Callers(
         kept.credentials,

@@ -9,8 +9,8 @@ from collections.abc import AsyncGenerator
 import pytest
 import pytest_asyncio
 
+from querybus.bus.admin.gauges import BusGauges
 from querybus.bus.connection import Held
-from querybus.bus.gauges import BusGauges
 from querybus.core.subjects import StageName
 from querybus.core.topology import EVENTS
 from querybus.ops.metrics import Metrics

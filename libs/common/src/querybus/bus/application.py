@@ -7,35 +7,28 @@ closes). `/livez` is the event loop's own tick, `/readyz` asks every part and th
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
-import socket
 import urllib.request
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import nats.errors
-import uvicorn
 import uvloop
-from faststream.asgi import AsgiFastStream, AsgiResponse, get
-from faststream.asgi.types import ASGIApp, Receive, Scope, Send
-from typing_extensions import override
 
+from querybus.bus.admin.gauges import BusGauges
 from querybus.bus.admin.migrate import assert_topology
 from querybus.bus.broker import BusBroker
-from querybus.bus.gauges import BusGauges
 from querybus.core.subjects import StageName
 from querybus.ops.log import get_log
 from querybus.ops.metrics import Metrics
-from querybus.ops.quiet_server import QuietServer
-from querybus.ops.run import STUCK_SECONDS_MAX, Part, Watchdog
+from querybus.ops.run import Part, Watchdog
 from querybus.ops.settings import ServiceSettings
 
 PING_SECONDS_MAX: Final = 2.0
-HTTP_CLOSE_SECONDS_MAX: Final = 5
-_COLLECT_AT: Final = (10_000, 20, 20)
-"""New objects before a collection of each generation; a question makes some thousands that die with it."""
+
+if TYPE_CHECKING:
+    from faststream.asgi.types import ASGIApp
 
 _log = get_log(__name__)
 
@@ -93,7 +86,7 @@ class Service:
         self.settings = settings
         self.watchdog = Watchdog()
         self._tenants = tuple(tenants)
-        self._web = web
+        self.web = web
         self._started: list[Part] = []
         self._is_ready = False
 
@@ -105,7 +98,6 @@ class Service:
                 await asyncio.to_thread(assert_sync, self.settings.nats_monitoring_url)
             await assert_topology(connection, self.name, tenants=self._tenants)
             await self._gauges.set_clock()
-            await self.broker.start()
             for part in self.parts:
                 await part.start()
                 self._started.append(part)
@@ -160,110 +152,20 @@ class Service:
             return type(error).__name__
         return None
 
-    def application(self) -> AsgiFastStream:
-        """Return the FastStream application: its lifespan starts and stops the service."""
-        return _Application(self, self._web)
-
-
-class _Application(AsgiFastStream):
-    """AsgiFastStream matches whole paths only; every path that it does not know goes to the service's own web part."""
-
-    def __init__(self, service: Service, web: ASGIApp | None) -> None:
-        super().__init__(
-            service.broker,
-            asgi_routes=_routes(service),
-            logger=None,
-            on_startup=[service.start, _settle_memory],
-            on_shutdown=[service.stop],
-        )
-        self._web = web
-
-    @override
-    async def not_found(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._web is None:
-            await super().not_found(scope, receive, send)
-        else:
-            await self._web(scope, receive, send)
-
-
-async def _settle_memory() -> None:
-    """Take what stays out of the collector's walks: modules, settings and catalogs are hundreds of thousands of objects.
-
-    A full collection stops every query meanwhile (docs/adr/0014).
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(*_COLLECT_AT)
-
-
-def _routes(service: Service) -> list[tuple[str, ASGIApp]]:
-    @get
-    async def livez(_: Scope) -> AsgiResponse:
-        age = service.watchdog.tick_age_seconds
-        return AsgiResponse(b"", 204) if age < STUCK_SECONDS_MAX else AsgiResponse(b"the loop is stuck", 503)
-
-    @get
-    async def readyz(_: Scope) -> AsgiResponse:
-        troubles = await service.troubles()
-        body = json.dumps({"ready": not troubles, "troubles": troubles}).encode()
-        return AsgiResponse(body, 503 if troubles else 200, {"content-type": "application/json"})
-
-    @get
-    async def metrics(_: Scope) -> AsgiResponse:
-        return AsgiResponse(service.metrics.exposition(), 200, {"content-type": "text/plain; version=0.0.4"})
-
-    routes: list[tuple[str, Any]] = [("/livez", livez), ("/readyz", readyz), ("/metrics", metrics)]
-    return routes
-
 
 def run_service(service: Service, *, on_listening: Callable[[str], None] | None = None) -> None:
     """Run a service until SIGTERM or SIGINT, then drain it; returns when it has stopped.
 
     `on_listening` is reported the address of its HTTP side. Exits with code 3 if the start fails, 70 if the loop sticks.
     """
-    uvloop.run(_serve(service, _server(service), on_listening))
+    # Loaded where a service is a process: one question at the terminal needs no web server.
+    from querybus.bus.serving import serve, server_of
+
+    uvloop.run(serve(service, server_of(service), on_listening))
 
 
 def run_services(services: Sequence[Service]) -> None:
     """Run several services in one process, as `run_service` runs one; the end of one is the end of all."""
-    uvloop.run(_serve_all(services))
+    from querybus.bus.serving import serve_all
 
-
-async def _serve_all(services: Sequence[Service]) -> None:
-    servers = [_server(service) for service in services]
-    serving = [asyncio.create_task(_serve(item, server, None)) for item, server in zip(services, servers, strict=True)]
-    # A signal reaches only the server that started last.
-    leaving = [asyncio.create_task(server.leaving()) for server in servers]
-    await asyncio.wait((*serving, *leaving), return_when=asyncio.FIRST_COMPLETED)
-    for server in servers:
-        server.leave()
-    await asyncio.gather(*serving, *leaving)
-
-
-def _server(service: Service) -> QuietServer:
-    return QuietServer(
-        uvicorn.Config(
-            service.application(),
-            lifespan="on",
-            log_config=None,
-            access_log=False,
-            timeout_graceful_shutdown=HTTP_CLOSE_SECONDS_MAX,
-        )
-    )
-
-
-async def _serve(service: Service, server: QuietServer, on_listening: Callable[[str], None] | None) -> None:
-    settings = service.settings
-    listener = socket.socket(socket.AF_INET6 if ":" in settings.http_host else socket.AF_INET)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind((settings.http_host, settings.http_port))
-    address = f"http://{settings.http_host}:{listener.getsockname()[1]}"
-    service.watchdog.start()
-    _log.info("service.listening", service=service.name, address=address)
-    if on_listening is not None:
-        on_listening(address)
-    try:
-        await server.serve(sockets=[listener])
-    finally:
-        service.watchdog.stop()
-        listener.close()
+    uvloop.run(serve_all(services))

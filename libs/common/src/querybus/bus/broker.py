@@ -6,14 +6,11 @@ never gives up, never declares a stream, never logs two lines per message, and u
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Final
 
 import nats.errors
-from faststream.nats import NatsBroker
 from nats.aio.client import Client
 from nats.js import JetStreamContext
-from typing_extensions import override
 
 from querybus.bus.connection import connect, inbox_prefix
 from querybus.core.subjects import StageName
@@ -27,58 +24,50 @@ CONNECT_SECONDS_MAX: Final = 60.0
 _log = get_log(__name__)
 
 
-class BusBroker(NatsBroker):
-    """A NatsBroker whose connection is made by querybus.bus.connection, as one bus user.
+class BusBroker:
+    """The connection of one bus user, made by querybus.bus.connection; `querybus.bus.serving` gives it to FastStream.
 
-    FastStream wraps a connection's error callback in one that raises, which ends the reconnecting for good when a
-    server refuses a login for a moment; so the connection is made here.
+    FastStream's own broker wraps a connection's error callback in one that raises, which ends the reconnecting for good
+    when a server refuses a login for a moment. It also loads what one question at the terminal needs nothing of.
     """
 
-    def __init__(
-        self, url: str, *, user: str, password: str, graceful_seconds: float, metrics: Metrics | None = None
-    ) -> None:
-        super().__init__(url.split(","), logger=None, graceful_timeout=graceful_seconds)
+    def __init__(self, url: str, *, user: str, password: str, metrics: Metrics | None = None) -> None:
         self._url = url
         self._user = user
         self._password = password
         self._metrics = metrics
+        self._connection: Client | None = None
 
-    @override
-    async def _connect(self) -> Client:
-        connection = await connect(
-            self._url,
-            self._user,
-            self._password,
-            inbox=inbox_prefix(self._user),
-            on_error=self._on_error,
-            timeout_seconds=CONNECT_SECONDS_MAX,
-        )
-        self.config.connect(connection)
-        return connection
+    @property
+    def connection(self) -> Client:
+        """The connection; raises nats.errors.ConnectionClosedError before `connect` and after `stop`."""
+        if self._connection is None:
+            raise nats.errors.ConnectionClosedError
+        return self._connection
 
-    @override
-    async def start(self) -> None:
-        """Connect and start the request/reply subjects; a second call does nothing."""
-        if not self.running:
-            await super().start()
+    async def connect(self) -> Client:
+        """Return the connection, made at the first call."""
+        if self._connection is None:
+            self._connection = await connect(
+                self._url,
+                self._user,
+                self._password,
+                inbox=inbox_prefix(self._user),
+                on_error=self._on_error,
+                timeout_seconds=CONNECT_SECONDS_MAX,
+            )
+        return self._connection
 
-    @override
-    async def stop(
-        self,
-        exc_type: type[BaseException] | None = None,
-        exc_val: BaseException | None = None,
-        exc_tb: TracebackType | None = None,
-    ) -> None:
-        """Stop the request/reply subjects and close the connection, also one that is lost at the moment."""
-        connection = self._connection
+    async def stop(self) -> None:
+        """Close the connection after what it still has to send, also one that is lost at the moment."""
+        connection, self._connection = self._connection, None
+        if connection is None:
+            return
         try:
-            await super().stop(exc_type, exc_val, exc_tb)
+            await connection.drain()
         except nats.errors.Error:
             # A connection that is away cannot be drained; left alone it would try to come back for ever.
-            if connection is not None:
-                await connection.close()
-            self._connection = None
-            self.config.disconnect()
+            await connection.close()
 
     async def _on_error(self, error: Exception) -> None:
         text = str(error).lower()
@@ -96,11 +85,10 @@ def make_broker(settings: ServiceSettings, name: StageName, metrics: Metrics | N
         settings.nats_url,
         user=name,
         password=settings.nats_password.get_secret_value(),
-        graceful_seconds=settings.drain_seconds,
         metrics=metrics,
     )
 
 
-def jetstream(broker: NatsBroker) -> JetStreamContext:
+def jetstream(broker: BusBroker) -> JetStreamContext:
     """Return the JetStream side of a connected broker."""
     return broker.connection.jetstream()

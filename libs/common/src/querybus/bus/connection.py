@@ -27,7 +27,7 @@ OnError = Callable[[Exception], Awaitable[None]]
 
 
 class Connected(Protocol):
-    """Whatever holds a connection once it is started; a FastStream NatsBroker is one."""
+    """Whatever holds a connection once it is started; a BusBroker is one."""
 
     @property
     def connection(self) -> Client: ...

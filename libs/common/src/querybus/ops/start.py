@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import gc
 import importlib
+import sys
+from collections.abc import Generator
 from typing import Final
 
 OBJECTS_BETWEEN_COLLECTIONS: Final = 100_000
@@ -17,3 +20,25 @@ def run_main(module: str) -> None:
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
     atexit.register(gc.freeze)
     importlib.import_module(module).main()
+
+
+class _Without:
+    """Finds no package of this name, whoever asks."""
+
+    def __init__(self, package: str) -> None:
+        self._package = package
+
+    def find_spec(self, name: str, _path: object = None, _target: object = None) -> None:
+        if name == self._package:
+            raise ModuleNotFoundError(name, name=name)
+
+
+@contextlib.contextmanager
+def without_package(name: str) -> Generator[None]:
+    """Let nothing load this package while the block runs: what can do without it then does, and costs less."""
+    without = _Without(name)
+    sys.meta_path.insert(0, without)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(without)

@@ -14,7 +14,6 @@ from querybus.text.words import stem
 from querybus_translator.language.lexicon import lexicon
 from querybus_translator.language.names import is_han, name_words
 from querybus_translator.language.stems import base_form
-from querybus_translator.rewording.in_chinese import plain_chinese
 from querybus_translator.rewording.nations import countries_of_people, inhabitants
 from querybus_translator.rewording.ordered import higher_than, sorted_from_to, without_values
 from querybus_translator.rewording.persons import (
@@ -96,6 +95,9 @@ def reworded(question: str, index: CatalogIndex) -> str:
     """Return a question with the words that the catalog has, where it means them by others."""
     if any(is_han(sign) for sign in question):
         index.read_chinese()
+        # Loaded with the first Chinese question: it compiles many patterns.
+        from querybus_translator.rewording.in_chinese import plain_chinese
+
         question = plain_chinese(question, index)
         question = question.replace("平均年龄", "平均多大") if _knows_births_alone(index) else question
         return _done_in_chinese(_totals_in_chinese(_rates_in_chinese(question, index), index), index)

@@ -13,16 +13,17 @@ import binascii
 import json
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from joserfc import jwk, jwt
-from joserfc.errors import JoseError
 from pydantic import ValidationError
 
 from querybus.core.credential import TOKEN_CREDENTIAL, Credential
 from querybus.ops.clock import Clock
 from querybus.ops.log import get_log
 from querybus_gateway.problems import Problem, ProblemCode
+
+if TYPE_CHECKING:
+    from joserfc import jwk, jwt
 
 ALGORITHMS: Final = frozenset(
     {"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"}
@@ -97,6 +98,10 @@ class TokenReader:
         key = await self._key(kid)
         if isinstance(key, Problem):
             return key
+        # Loaded with the first token: most stacks have no issuer.
+        from joserfc import jwt
+        from joserfc.errors import JoseError
+
         try:
             token = jwt.decode(text, key, algorithms=list(self._issuer.algorithms))
             self._claims().validate(token.claims)
@@ -105,6 +110,8 @@ class TokenReader:
         return self._credential(token.claims)
 
     def _claims(self) -> jwt.JWTClaimsRegistry:
+        from joserfc import jwt
+
         return jwt.JWTClaimsRegistry(
             now=self._clock() // 1_000,
             leeway=LEEWAY_SECONDS,
@@ -154,6 +161,9 @@ class TokenReader:
 
 def _keys_of(found: Mapping[str, object], algorithms: Collection[str]) -> dict[str | None, jwk.Key]:
     """Return the set's public signature keys by id; one that cannot be read, or is none, is left out."""
+    from joserfc import jwk
+    from joserfc.errors import JoseError
+
     keys: dict[str | None, jwk.Key] = {}
     listed = found.get("keys")
     for item in cast("list[object]", listed) if isinstance(listed, list) else ():

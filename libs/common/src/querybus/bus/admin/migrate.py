@@ -7,6 +7,7 @@ because the client library drops fields that it does not know.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -75,18 +76,25 @@ async def migrate(connection: Client, table: Topology | None = None, *, start_se
     `start_sequence` the durables of QUERYBUS start there. MigrateError says what the server refused.
     """
     table = table or topology()
-    changes: list[str] = []
     wanted = [(stream.name, _stream_config(stream, table.replicas)) for stream in table.streams]
     wanted += [(bucket.stream, _bucket_config(bucket, table.replicas)) for bucket in table.buckets]
-    for name, config in wanted:
-        changes += await _make(connection, "STREAM", name, config)
-    for consumer in table.consumers:
-        config = _consumer_config(consumer)
-        start = start_sequence or await _unread_from(connection, consumer)
-        if start and consumer.stream == EVENTS:
-            config |= {"deliver_policy": "by_start_sequence", "opt_start_seq": start}
-        changes += await _make(connection, "CONSUMER", f"{consumer.stream}.{consumer.name}", config)
-    return tuple(changes)
+    # Streams together, then durables together: each write reaches the disk, and one at a time they wait for each other.
+    made = await asyncio.gather(*(_make(connection, "STREAM", name, config) for name, config in wanted))
+    starts = await asyncio.gather(*(_unread_from(connection, consumer) for consumer in table.consumers))
+    made += await asyncio.gather(
+        *(
+            _make_durable(connection, consumer, start_sequence or start)
+            for consumer, start in zip(table.consumers, starts, strict=True)
+        )
+    )
+    return tuple(change for changes in made for change in changes)
+
+
+async def _make_durable(connection: Client, consumer: Consumer, start: int) -> list[str]:
+    config = _consumer_config(consumer)
+    if start and consumer.stream == EVENTS:
+        config |= {"deliver_policy": "by_start_sequence", "opt_start_seq": start}
+    return await _make(connection, "CONSUMER", f"{consumer.stream}.{consumer.name}", config)
 
 
 async def _unread_from(connection: Client, consumer: Consumer) -> int:
@@ -115,20 +123,22 @@ async def assert_topology(
     if stage is StageName.GATEWAY:
         durables |= {(SUBMIT, submit_durable(tenant)) for tenant in tenants}
         durables |= {(consumer.stream, consumer.name) for consumer in table.consumers if consumer.stream == ADVISORIES}
-    wrong: list[str] = []
-    for stream in table.streams:
-        if stream.name in ASSERTED_STREAMS[stage]:
-            wrong += await _compare(connection, "STREAM", stream.name, _stream_config(stream, 1))
-    for bucket in table.buckets:
-        if bucket.name in buckets:
-            wrong += await _compare(connection, "STREAM", bucket.stream, _bucket_config(bucket, 1))
-    own: Mapping[str, Any] = {}
-    for consumer in table.consumers:
-        if (consumer.stream, consumer.name) in durables:
-            name = f"{consumer.stream}.{consumer.name}"
-            wrong += await _compare(connection, "CONSUMER", name, _consumer_config(consumer))
-            if (consumer.stream, consumer.name) == (EVENTS, stage.value) and not wrong:
-                own = await _info(connection, "CONSUMER", name) or {}
+    wanted = [
+        ("STREAM", stream.name, _stream_config(stream, 1))
+        for stream in table.streams
+        if stream.name in ASSERTED_STREAMS[stage]
+    ]
+    wanted += [
+        ("STREAM", bucket.stream, _bucket_config(bucket, 1)) for bucket in table.buckets if bucket.name in buckets
+    ]
+    wanted += [
+        ("CONSUMER", f"{consumer.stream}.{consumer.name}", _consumer_config(consumer))
+        for consumer in table.consumers
+        if (consumer.stream, consumer.name) in durables
+    ]
+    compared = await asyncio.gather(*(_compare(connection, *item) for item in wanted))
+    wrong = [trouble for troubles in compared for trouble in troubles]
+    own = {} if wrong else await _info(connection, "CONSUMER", f"{EVENTS}.{stage.value}") or {}
     if wrong or not own:
         raise TopologyError(f"the bus is not ready for {stage}: {'; '.join(wrong)}; {ADVICE}")
     return Durable(

@@ -27,6 +27,7 @@ from querybus.core.catalog import ColumnKind
 from querybus.core.messages import ResultColumn, Scalar
 from querybus.core.subjects import page_subject, token
 from querybus.core.topology import RESULTS
+from querybus.ops.start import without_package
 from querybus.text.rows.cells import cell
 
 if TYPE_CHECKING:
@@ -57,21 +58,9 @@ def _arrow() -> ModuleType:
 
     if "pandas" not in sys.modules:
         # Where pandas happens to be installed Arrow loads it at its first array, which takes seconds and 60 MB more.
-        without = _WithoutPandas()
-        sys.meta_path.insert(0, without)
-        try:
+        with without_package("pandas"):
             pa.array([0])
-        finally:
-            sys.meta_path.remove(without)
     return pa
-
-
-class _WithoutPandas:
-    """Finds no pandas, whoever asks."""
-
-    def find_spec(self, name: str, _path: object = None, _target: object = None) -> None:
-        if name == "pandas":
-            raise ModuleNotFoundError(name)
 
 
 def encode_page(columns: Sequence[ResultColumn], rows: Sequence[Sequence[Any]]) -> bytes:

@@ -1,0 +1,57 @@
+"""What one question at the terminal loads: the services that answer it, and nothing that only a running stack needs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HEAVY = (
+    "aiohttp",
+    "duckdb",
+    "fastapi",
+    "faststream",
+    "grpc",
+    "httpx",
+    "joserfc",
+    "langchain_core",
+    "mcp",
+    "numpy",
+    "openai",
+    "pandas",
+    "pyarrow",
+    "querybus_client",
+    "starlette",
+    "uvicorn",
+    "vl_convert",
+    "xlsxwriter",
+)
+PROGRAM = """
+import sys
+sys.argv = ["querybus", "ask", "How many customers are there?", "--database", sys.argv[1]]
+from querybus_cli.entry import main
+try:
+    main()
+except SystemExit as error:
+    assert error.code == 0, error.code
+print("LOADED", *sorted({name.partition(".")[0] for name in sys.modules}))
+"""
+
+
+@pytest.mark.connected
+def test_a_question_loads_no_web_server_no_model_client_and_no_renderer(tmp_path: Path) -> None:
+    import sqlite3
+
+    file = tmp_path / "shop.sqlite"
+    with sqlite3.connect(file) as connection:
+        connection.execute("CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT)")
+        connection.execute("INSERT INTO customers (name) VALUES ('Ada'), ('Bo')")
+    connection.close()
+    done = subprocess.run([sys.executable, "-c", PROGRAM, str(file)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "There are 2 customers." in done.stdout
+    loaded = set(done.stdout.rpartition("LOADED")[2].split())
+    assert {"querybus_gateway", "querybus_validator", "querybus_executor", "nats"} <= loaded
+    assert sorted(loaded.intersection(HEAVY)) == []
