@@ -6,6 +6,7 @@ import asyncio
 import atexit
 import contextlib
 import errno
+import json
 import os
 import signal
 import sys
@@ -13,6 +14,7 @@ import tempfile
 import threading
 import traceback
 from collections.abc import Callable, Coroutine, Iterator
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import typer
@@ -23,7 +25,7 @@ ResultT = TypeVar("ResultT")
 USAGE_EXIT_CODE: Final = 2
 CRASH_EXIT_CODE: Final = 70
 INTERRUPTED_EXIT_CODE: Final = 130
-INTERRUPT_SECONDS: Final = 0.6
+INTERRUPT_SECONDS: Final = 0.4
 """After Ctrl-C a command may tidy up for so long; then it ends whatever it still waits for."""
 
 
@@ -52,8 +54,9 @@ def guarded(command: Callable[[], object]) -> int:
     except Exception as error:  # noqa: BLE001 - a person gets one line, and the traceback in a file
         # Loaded only where something went wrong: many commands start no server.
         from querybus.bus.admin.embedded_server import EmbeddedNatsError
+        from querybus.bus.connection import BusRefused
 
-        if isinstance(error, EmbeddedNatsError):
+        if isinstance(error, EmbeddedNatsError | BusRefused):
             return _complain(str(error), USAGE_EXIT_CODE)
         return _complain(f"{type(error).__name__}: {error}; please report it with {_trace_file()}", CRASH_EXIT_CODE)
     return 0
@@ -136,12 +139,28 @@ def consoles(*, quiet: bool = False) -> tuple[Console, Console]:
     return Console(), Console(stderr=True, quiet=quiet or not sys.stderr.isatty())
 
 
+def read_text(file: Path) -> str:
+    """Return the text of a file; UsageError names the file that cannot be read or is no UTF-8 text."""
+    try:
+        return file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{file} is no UTF-8 text (byte {error.start + 1})") from error
+    except OSError as error:
+        raise UsageError(os_error_text(error)) from error
+
+
+def read_json(file: Path) -> Any:
+    """Return what a JSON file holds; UsageError names the file and the line that is no JSON."""
+    try:
+        return json.loads(read_text(file))
+    except ValueError as error:
+        raise UsageError(f"{file} is no JSON: {error}") from error
+
+
 def usage(work: Any, *arguments: Any) -> Any:
     """Call, and turn a ValueError or a missing file into a message and exit code 2."""
     try:
         return work(*arguments)
-    except UnicodeDecodeError:
-        raise
     except OSError as error:
         raise UsageError(os_error_text(error)) from error
     except ValueError as error:
@@ -152,8 +171,8 @@ def lines(work: Any, *arguments: Any) -> Iterator[Any]:
     """Give the lines of a work one by one; trouble with a line is as much a usage error as trouble at the start."""
     try:
         yield from work(*arguments)
-    except UnicodeDecodeError:
-        raise
+    except UnicodeDecodeError as error:
+        raise UsageError(f"the input is no UTF-8 text: {error}") from error
     except OSError as error:
         raise UsageError(os_error_text(error)) from error
     except ValueError as error:

@@ -42,8 +42,8 @@ def set_models(
     """
     from querybus_cli.operations.models import parse_models, write_models
     from querybus_cli.operations.operator import place_of
-    from querybus_cli.runtime import run, usage
+    from querybus_cli.runtime import read_text, run, usage
 
-    wanted = usage(parse_models, usage(file.read_text))
+    wanted = usage(parse_models, read_text(file))
     run(write_models(place_of(url, password, store), wanted))
     typer.echo(f"{len(wanted.models)} models: {', '.join(model.name for model in wanted.models) or 'none'}")

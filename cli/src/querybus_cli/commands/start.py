@@ -10,7 +10,7 @@ from typing import Annotated, Final
 
 import typer
 
-from querybus_cli.runtime import consoles, run, usage
+from querybus_cli.runtime import UsageError, consoles, run, usage
 
 PORT_MAX: Final = 65_535
 
@@ -89,6 +89,8 @@ def doctor(
     """
     from querybus_cli.local.doctor import State, check_all, lines_of
 
+    if store.exists() and not store.is_dir():
+        raise UsageError(f"--store {store} is no folder")
     checks = run(check_all(connections, store, os.environ))
     good = all(check.state is not State.FAILS for check in checks)
     if json_output:

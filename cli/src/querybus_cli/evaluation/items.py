@@ -16,6 +16,7 @@ from typing import Any, Final, cast
 
 from querybus.core.messages import Outcome
 from querybus.core.options import Mode
+from querybus_cli.runtime import read_text
 
 EXPECTED: Final = (Outcome.CLARIFICATION, Outcome.REFUSED, Outcome.REPLIED)
 """How a question without a reference statement may be expected to end."""
@@ -56,7 +57,7 @@ def read_threads(path: Path) -> list[Thread]:
 
 def read_objects(path: Path) -> list[dict[str, Any]]:
     """Return the objects of a file of JSON lines or of one JSON list; ValueError for anything else."""
-    text = path.read_text(encoding="utf-8")
+    text = read_text(path)
     if text.lstrip().startswith("["):
         objects = [("item", number, raw) for number, raw in enumerate(_decoded(text, str(path)), 1)]
     else:

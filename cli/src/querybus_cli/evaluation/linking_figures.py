@@ -12,6 +12,7 @@ import typer
 from querybus.llm import EmbeddingServiceSettings
 from querybus.ops.settings import load
 from querybus_cli.evaluation import linking as evaluation
+from querybus_cli.runtime import read_text
 
 _QUESTIONS_TIMED: Final = 60
 
@@ -31,7 +32,7 @@ def measure(data: Path, labels: list[Path], step: int, size: int) -> dict[str, A
     own = evaluation.SHOP_QUESTIONS.read_text(encoding="utf-8")
     figures["chinese_over_the_shop"] = evaluation.evaluate_labels(known, evaluation.label_items(own))
     for path in labels:
-        result = evaluation.evaluate_labels(catalogs, evaluation.label_items(path.read_text(encoding="utf-8")))
+        result = evaluation.evaluate_labels(catalogs, evaluation.label_items(read_text(path)))
         figures[path.name] = result
     timed = [item.question for item in items[:: max(1, len(items) // _QUESTIONS_TIMED)]]
     figures[f"milliseconds_at_{size}_tables"] = evaluation.milliseconds_at(size, timed)

@@ -53,6 +53,7 @@ DEMO_QUESTIONS: Final = (
 DATABASE: Final = "database"
 AUDIENCES: Final[tuple[Audience, ...]] = ("business", "analyst")
 DEMO: Final = "shop"
+LANGUAGES: Final = ("auto", "en", "zh")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +121,8 @@ def check(quick: Quick, *, asks_gateway: bool = False) -> Audience:
     audience: Audience | None = next((audience for audience in AUDIENCES if audience == quick.audience), None)
     if audience is None:
         raise UsageError(f"--audience is business or analyst, not {quick.audience!r}")
+    if quick.options.get("language") not in (None, *LANGUAGES):
+        raise UsageError(f"--language is {', '.join(LANGUAGES)}, not {quick.options['language']!r}")
     named = quick.options.get("model") not in (None, "builtin") and not asks_gateway
     if named and not os.environ.get("QUERYBUS_LLM_BASE_URL"):
         raise UsageError("--model NAME needs QUERYBUS_LLM_BASE_URL, the address of an OpenAI-compatible server")

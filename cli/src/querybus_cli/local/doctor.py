@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
@@ -21,7 +20,7 @@ from querybus.ops.settings import load
 from querybus_cli.local.answers import demo_file, names_of
 from querybus_cli.local.up import is_ready
 from querybus_cli.operations.operator import OPERATOR_FILE
-from querybus_cli.runtime import UsageError
+from querybus_cli.runtime import UsageError, read_json
 from querybus_executor.connections.diagnose import diagnose
 
 BUS_SECONDS_MAX: Final = 5.0
@@ -64,7 +63,7 @@ async def _bus(store: Path, environment: Mapping[str, str]) -> list[Check]:
     file = store / OPERATOR_FILE
     url, password, user = environment.get("QUERYBUS_NATS_URL"), environment.get("QUERYBUS_NATS_PASSWORD"), OPERATOR
     if not url and file.is_file():
-        known = json.loads(file.read_text())
+        known = read_json(file)
         url, password = known["nats_url"], known["nats_password"]
     if not url:
         try:
@@ -91,7 +90,7 @@ async def _services(store: Path) -> list[Check]:
     file = store / "processes.json"
     if not file.is_file():
         return []
-    addresses: Mapping[str, str] = json.loads(file.read_text())
+    addresses: Mapping[str, str] = read_json(file)
     ready = await asyncio.gather(*(asyncio.to_thread(is_ready, address) for address in addresses.values()))
     log = store / "logs"
     return [

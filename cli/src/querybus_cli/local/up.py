@@ -39,7 +39,7 @@ from querybus_cli.local.local_stack import (
 from querybus_cli.local.ports import free_ports
 from querybus_cli.local.supervise import Replica, Supervisor
 from querybus_cli.operations.operator import OPERATOR_FILE
-from querybus_cli.runtime import UsageError, os_error_text, usage
+from querybus_cli.runtime import UsageError, os_error_text, read_json, usage
 from querybus_executor.connections.set_up.file_edit import write_whole
 from querybus_executor.connections.set_up.file_text import HEAD
 
@@ -242,7 +242,7 @@ def _sign_in_link(address: str, key: str) -> str | None:
 
 def _keys(file: Path) -> dict[str, str]:
     """Return the HTTP keys of this machine's credentials, made once and kept readable for this user only."""
-    known: dict[str, str] = json.loads(file.read_text()) if file.exists() else {}
+    known: dict[str, str] = read_json(file) if file.exists() else {}
     keys = new_keys() | known
     if keys != known:
         file.touch(mode=0o600)

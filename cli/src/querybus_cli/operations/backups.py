@@ -23,7 +23,8 @@ from querybus.bus.admin.permissions import BACKUP_USER
 from querybus.bus.admin.snapshots import CHUNK_BYTES, Publisher, SnapshotError
 from querybus.bus.connection import BusRefused, connect
 from querybus.core.topology import BACKED_UP
-from querybus_cli.operations.operator import OPERATOR_FILE, Place
+from querybus_cli.operations import operator
+from querybus_cli.operations.operator import Place
 from querybus_cli.runtime import UsageError
 
 MANIFEST: Final = "backup.json"
@@ -51,17 +52,8 @@ class Copy:
 
 
 def place_of(url: str | None, password: str | None, store: Path) -> Place:
-    """Return what was given, or what a stack on this machine has left in its store; UsageError for neither."""
-    if url and password:
-        return Place(url, password)
-    file = store / OPERATOR_FILE
-    known: Json = json.loads(file.read_text()) if file.is_file() else {}
-    if "backup_password" not in known:
-        raise UsageError(
-            f"which bus? set QUERYBUS_NATS_URL and QUERYBUS_NATS_PASSWORD (of the bus user `{BACKUP_USER}`), "
-            f"or say --store FOLDER of a running `querybus up` ({file} does not say)"
-        )
-    return Place(known["nats_url"], known["backup_password"])
+    """Return where the bus is, for its user `backup`; UsageError where nothing says so."""
+    return operator.place_of(url, password, store, BACKUP_USER)
 
 
 async def back_up(place: Place, folder: Path, on_bytes: OnBytes) -> tuple[Copy, ...]:

@@ -16,7 +16,7 @@ from querybus.text.knowledge import Entry, EntryKind, Knowledge
 from querybus_cli.operations.examples import changed_examples, disagreements
 from querybus_cli.operations.operator import Place
 from querybus_cli.operations.teaching import IMPORTED, BroughtIn, bring_in, read_document, stores
-from querybus_cli.runtime import UsageError
+from querybus_cli.runtime import UsageError, read_text
 from querybus_semantic.checks.binding import bound
 from querybus_semantic.checks.drafting import draft_of
 from querybus_semantic.checks.probes import (
@@ -43,7 +43,7 @@ Json = dict[str, Any]
 def read_files(files: Sequence[Path], format_: Format, name: str) -> tuple[Layer, list[Listed]]:
     """Return the one layer of some files and what was not taken of them; UsageError for anything else."""
     try:
-        layers = read_layers([file.read_text(encoding="utf-8") for file in files], format_, name)
+        layers = read_layers([read_text(file) for file in files], format_, name)
     except (OSError, UnicodeDecodeError, BadFileError) as error:
         raise UsageError(f"{files[0].name if files else 'no file'}: {error}") from error
     if len(layers) != 1:
@@ -164,7 +164,7 @@ def pairs_in(file: Path | None) -> list[tuple[str, str]]:
     if file is None:
         return []
     try:
-        knowledge = read_document(file.read_text(encoding="utf-8"), "drafted")
+        knowledge = read_document(read_text(file), "drafted")
     except (OSError, ValueError) as error:
         raise UsageError(f"{file.name}: {error}") from error
     return [(entry.key, entry.text) for entry in knowledge.of(EntryKind.PAIR)]

@@ -5,7 +5,6 @@ A key is shown once, when it is made; what is kept of it is its hash.
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -20,7 +19,8 @@ from querybus.core.credential import Credential, end_after, key_hash, key_text
 from querybus.core.ids import is_id
 from querybus.core.subjects import StageName, is_token
 from querybus.ops.clock import system_clock
-from querybus_cli.operations.operator import OPERATOR_FILE, Place
+from querybus_cli.operations import operator
+from querybus_cli.operations.operator import Place
 from querybus_cli.runtime import UsageError
 
 SECRET_BYTES: Final = 32
@@ -29,17 +29,8 @@ Json = dict[str, Any]
 
 
 def place_of(url: str | None, password: str | None, store: Path) -> Place:
-    """Return what was given, or what a stack on this machine has left in its store; UsageError for neither."""
-    if url and password:
-        return Place(url, password)
-    file = store / OPERATOR_FILE
-    known: Json = json.loads(file.read_text()) if file.is_file() else {}
-    if "gateway_password" not in known:
-        raise UsageError(
-            "which bus? set QUERYBUS_NATS_URL and QUERYBUS_NATS_PASSWORD (of the bus user `gateway`), "
-            f"or say --store FOLDER of a running `querybus up` ({file} does not say)"
-        )
-    return Place(known["nats_url"], known["gateway_password"])
+    """Return where the bus is, for its user `gateway`; UsageError where nothing says so."""
+    return operator.place_of(url, password, store, StageName.GATEWAY)
 
 
 async def _must_exist(place: Place, connection: str) -> None:

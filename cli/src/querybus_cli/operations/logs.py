@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
-from querybus_cli.runtime import UsageError
+from querybus_cli.runtime import UsageError, os_error_text
 
 Level = Literal["debug", "info", "warning", "error", "critical"]
 LEVELS: Final[tuple[Level, ...]] = ("debug", "info", "warning", "error", "critical")
@@ -42,7 +42,7 @@ def read(files: Sequence[str], store: Path) -> list[Line]:
                 with Path(name).open(errors="replace") as lines:
                     result += _parsed(lines, {"from": Path(name).stem})
             except OSError as error:
-                raise UsageError(str(error)) from error
+                raise UsageError(os_error_text(error)) from error
     return sorted(result, key=lambda line: str(line["timestamp"]))
 
 

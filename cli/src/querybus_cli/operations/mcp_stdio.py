@@ -27,7 +27,7 @@ from mcp.types import PROTOCOL_VERSION_META_KEY
 from querybus_cli.local.answers import Quick, check, connections_of, generator_settings
 from querybus_cli.local.local_stack import StackPlan
 from querybus_cli.local.own_stack import own_stack
-from querybus_cli.operations.remote import key_of
+from querybus_cli.operations.remote import key_of, refuse_address
 
 CALL_SECONDS_MAX: Final = 700.0
 """One call may last as long as the longest deadline and what it takes to end it."""
@@ -126,6 +126,8 @@ async def bridge(url: str, key: str, read: Callable[[], Awaitable[bytes]], write
 def serve(url: str | None, key: str | None, key_file: Path | None, quick: Quick) -> None:
     """Serve one client on standard input and output; UsageError for what cannot begin at all."""
     check(quick, asks_gateway=url is not None)
+    if url is not None:
+        refuse_address(url)
     out = sys.stdout
 
     def write(line: str) -> None:

@@ -52,7 +52,7 @@ def opened_connection(config: ConnectionConfig) -> Generator[tuple[Catalog, Rows
             runner.run(engines.start())
             catalog = runner.run(connected.catalog())
             if isinstance(catalog, Failure):
-                raise UsageError(catalog.detail)
+                raise UsageError(f"{config.parsed_url.database}: {catalog.detail}")
 
             def rows_of(sql: str) -> Sequence[Sequence[object]]:
                 allowed = check(sql, dialect=config.dialect, catalog=catalog, policy=policy, row_limit=ROWS_MAX)

@@ -15,6 +15,7 @@ from querybus.bus.stores.models import ModelStore
 from querybus.core.stored.models import Models
 from querybus_cli.operations.operator import Place
 from querybus_cli.runtime import UsageError
+from querybus_semantic.formats.problems import settings_problem, yaml_problem
 
 
 def parse_models(text: str) -> Models:
@@ -26,10 +27,9 @@ def parse_models(text: str) -> Models:
     try:
         models = Models.model_validate(yaml.safe_load(text) or {})
     except yaml.YAMLError as error:
-        raise ValueError(f"no YAML: {' '.join(str(error).split())[:300]}") from None
+        raise ValueError(f"the file {yaml_problem(error)}") from None
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        raise ValueError(f"{'/'.join(map(str, first['loc']))}: {first['msg']}") from None
+        raise ValueError(settings_problem(error, Models, text)) from None
     known = {model.name for model in models.models}
     named = [*models.tenants.values(), *models.fallbacks, *([models.default] if models.default else [])]
     for name in named:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import datetime as dt
-import json
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from querybus.bus.admin.operator import Letter, OperatorActions
-from querybus.bus.admin.permissions import OPERATOR
+from querybus.bus.admin.permissions import BACKUP_USER, OPERATOR
 from querybus.bus.connection import BusRefused, connect
 from querybus.bus.log.journal import Entry, LogTooLong
 from querybus.bus.log.publish import BusTrouble, TooLarge
@@ -23,11 +22,18 @@ from querybus.core.ids import derived_id, is_id
 from querybus.core.messages import Concluded
 from querybus.core.subjects import ROOT, EventName, StageName, parse_event_subject
 from querybus_cli.operations.replay import asked_again, shadow_of
-from querybus_cli.runtime import UsageError
+from querybus_cli.runtime import UsageError, read_json
 from querybus_gateway.public.redaction import public_event
 
 OPERATOR_FILE: Final = "operator.json"
 """Where `querybus up` leaves for the commands of this machine how to reach its bus."""
+
+PASSWORDS: Final = {
+    OPERATOR: "nats_password",
+    StageName.GATEWAY.value: "gateway_password",
+    BACKUP_USER: "backup_password",
+}
+"""Under which names the file holds the passwords of bus users."""
 
 BEGIN_SECONDS_MAX: Final = 15.0
 """How long a replayed question may wait for a gateway to take it."""
@@ -45,18 +51,19 @@ class Place:
     password: str
 
 
-def place_of(url: str | None, password: str | None, store: Path) -> Place:
-    """Return what was given, or what a stack on this machine has left in its store; UsageError for neither."""
+def place_of(url: str | None, password: str | None, store: Path, user: str = OPERATOR) -> Place:
+    """Return what was given, or what a stack on this machine has left in its store for this bus user; UsageError for neither."""
     if url and password:
         return Place(url, password)
     file = store / OPERATOR_FILE
-    if not file.is_file():
+    known: Json = read_json(file) if file.is_file() else {}
+    name = PASSWORDS[user]
+    if name not in known:
         raise UsageError(
-            f"which bus? set QUERYBUS_NATS_URL and QUERYBUS_NATS_PASSWORD (of the bus user `{OPERATOR}`), "
-            f"or say --store FOLDER of a running `querybus up` ({file} is not there)"
+            f"which bus? no stack runs in {store}: start one with `querybus up`, name its folder with --store, "
+            f"or set QUERYBUS_NATS_URL and QUERYBUS_NATS_PASSWORD (of the bus user `{user}`)"
         )
-    known = json.loads(file.read_text())
-    return Place(known["nats_url"], known["nats_password"])
+    return Place(known["nats_url"], known[name])
 
 
 @asynccontextmanager

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+import httpx
 from rich.console import Console
 
 from querybus_cli.local.answers import Quick, check, refuse_empty, report, status_of
-from querybus_cli.runtime import UsageError
+from querybus_cli.runtime import UsageError, read_json, read_text
 from querybus_client import Answer, Client, Conflict, NotFinished, Query, QueryBusError, Unreachable
 
 STORE_KEYS: Final = Path(".querybus/keys.json")
@@ -32,12 +32,22 @@ def key_of(key: str | None, key_file: Path | None, audience: str) -> str:
     if key_file is not None:
         if not key_file.is_file():
             raise UsageError(f"there is no file {key_file}")
-        return key_file.read_text().strip()
+        return read_text(key_file).strip()
     if STORE_KEYS.is_file():
-        result = json.loads(STORE_KEYS.read_text()).get(audience)
+        result = read_json(STORE_KEYS).get(audience)
         if isinstance(result, str):
             return result
     raise UsageError("a gateway needs a key: set QUERYBUS_KEY or say --key-file FILE; `querybus keys` makes one")
+
+
+def refuse_address(url: str) -> None:
+    """Refuse what cannot be the address of a gateway."""
+    try:
+        is_address = httpx.URL(url).scheme in ("http", "https")
+    except httpx.InvalidURL:
+        is_address = False
+    if not is_address:
+        raise UsageError(f"{url!r} is no address of a gateway: say http://127.0.0.1:8080, for instance")
 
 
 def _client(url: str, key: str) -> Client:
@@ -53,8 +63,7 @@ def calling(url: str, key: str, audience: str = "analyst") -> Generator[Client]:
 
     An analyst that asks as `business` calls with a token that is no more than that.
     """
-    if not url.startswith(("http://", "https://")):
-        raise UsageError(f"{url!r} is no address of a gateway: say http://127.0.0.1:8080, for instance")
+    refuse_address(url)
     with ExitStack() as clients:
         try:
             client = clients.enter_context(_client(url, key))

@@ -14,6 +14,8 @@ from querybus.bus.connection import connect
 from querybus.core.policy import ConnectionPolicy
 from querybus.core.subjects import is_token
 from querybus.core.topology import Sizes, topology
+from querybus_cli.runtime import read_json, read_text
+from querybus_semantic.formats.problems import settings_problem, yaml_problem
 
 LINE_LENGTH_MAX: Final = 1_000_000
 _GIB: Final = 1 << 30
@@ -73,9 +75,9 @@ def judge_lines(
     known = [dialect.value for dialect in Dialect]
     if dialect not in known:
         raise ValueError(f"--dialect is one of {', '.join(known)}, not {dialect!r}")
-    document = json.loads(catalog.read_text())
+    document = read_json(catalog)
     catalogs = {dialect: catalog_of(document, dialect) for dialect in Dialect}
-    lines = sys.stdin if file is None else file.read_text().splitlines()
+    lines = sys.stdin if file is None else read_text(file).splitlines()
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -95,11 +97,10 @@ def read_policy(file: Path | None) -> ConnectionPolicy:
 
     if file is None:
         return ConnectionPolicy()
+    text = read_text(file)
     try:
-        return ConnectionPolicy.model_validate(yaml.safe_load(file.read_text()) or {})
+        return ConnectionPolicy.model_validate(yaml.safe_load(text) or {})
     except yaml.YAMLError as error:
-        raise ValueError(f"{file.name} is no YAML") from error
+        raise ValueError(f"{file.name} {yaml_problem(error)}") from error
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(str(item) for item in first["loc"])
-        raise ValueError(f"{file.name}: {where}: {first['msg']}") from None
+        raise ValueError(f"{file.name}: {settings_problem(error, ConnectionPolicy, text)}") from None

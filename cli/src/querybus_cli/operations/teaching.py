@@ -40,11 +40,17 @@ from querybus.text.knowledge import (
 )
 from querybus.text.synonyms import link_words
 from querybus_cli.operations.operator import Place
-from querybus_cli.runtime import UsageError
+from querybus_cli.runtime import UsageError, read_text
 from querybus_gateway.use_cases.knowledge import TeachRequest
 from querybus_generator.prompts.question import masked_question
+from querybus_semantic.formats.problems import settings_problem, yaml_problem
 
 IMPORTED: Final = "import"
+FORM: Final = (
+    "a file of knowledge is a mapping with pairs, instructions, terms and synonyms: "
+    '{connection: shop, pairs: [{question: "How many customers?", sql: "SELECT COUNT(*) FROM customers"}], '
+    'instructions: ["..."], terms: {word: meaning}, synonyms: {customers: [clients]}}'
+)
 EMBEDDINGS_SECONDS_MAX: Final = 60.0
 Json = dict[str, Any]
 
@@ -73,9 +79,9 @@ def read_document(text: str, connection: str | None = None) -> Knowledge:
     try:
         result: object = yaml.safe_load(text)
     except yaml.YAMLError as error:
-        raise ValueError(f"no YAML: {' '.join(str(error).split())[:300]}") from None
+        raise ValueError(f"the file {yaml_problem(error)}; {FORM}") from None
     if not isinstance(result, dict):
-        raise ValueError("a file of knowledge is a mapping with pairs, instructions, terms and synonyms")  # noqa: TRY004
+        raise ValueError(FORM)  # noqa: TRY004
     fields: Json = {str(key): value for key, value in result.items() if value is not None}  # type: ignore[reportUnknownVariableType]
     name = connection or fields.pop("connection", None)
     fields.pop("connection", None)
@@ -84,8 +90,7 @@ def read_document(text: str, connection: str | None = None) -> Knowledge:
     try:
         entries = TeachRequest.model_validate(fields).entries("querybus", system_clock(), IMPORTED)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        raise ValueError(f"{'/'.join(map(str, first['loc']))}: {first['msg']}") from None
+        raise ValueError(f"{settings_problem(error, TeachRequest, text)}; {FORM}") from None
     return Knowledge(connection=name, entries=entries)
 
 
@@ -288,4 +293,4 @@ async def nearness_of(knowledge: Knowledge, kind: EntryKind, query: str) -> Mapp
 
 def from_file(file: Path) -> Knowledge:
     """Return the knowledge of a file; the connection may be missing there."""
-    return read_document(file.read_text(encoding="utf-8"), "file")
+    return read_document(read_text(file), "file")

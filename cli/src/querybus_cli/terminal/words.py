@@ -17,6 +17,7 @@ from querybus.core.messages import Result, ResultColumn
 from querybus.text.disclosure import leaks
 from querybus.text.language import detect_language
 from querybus_cli.evaluation.check_statements import catalog_of
+from querybus_cli.runtime import read_json, read_text
 from querybus_presenter.charts.chart import chart
 from querybus_presenter.charts.shape import shape_of
 from querybus_presenter.wording.texts import load_texts
@@ -38,7 +39,7 @@ _KINDS: Final = (
 
 def check_words_lines(file: Path | None, catalog: Path) -> Iterator[dict[str, Any]]:
     """Say of each line `{"id", "text", "lang"}` whether it gives a name or a technical word away, and which."""
-    known = catalog_of(json.loads(catalog.read_text()), Dialect.SQLITE)
+    known = catalog_of(read_json(catalog), Dialect.SQLITE)
     for number, item in _items(file):
         text, language = item.get("text"), item.get("lang", "en")
         if not isinstance(text, str) or language not in ("en", "zh"):
@@ -87,7 +88,7 @@ def _labels(columns: Iterable[ResultColumn]) -> list[str]:
 
 
 def _items(file: Path | None) -> Iterator[tuple[int, dict[str, Any]]]:
-    lines = sys.stdin if file is None else file.read_text().splitlines()
+    lines = sys.stdin if file is None else read_text(file).splitlines()
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue

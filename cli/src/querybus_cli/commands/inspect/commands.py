@@ -10,7 +10,7 @@ import typer
 
 from querybus_cli.commands.groups import Commands
 from querybus_cli.commands.questions import ConnectionName, ConnectionsFile, Database, Language, Question, Today
-from querybus_cli.runtime import consoles, lines, run, usage
+from querybus_cli.runtime import UsageError, consoles, lines, run, usage
 from querybus_cli.terminal.outcome import parse_day
 
 JsonOutput = Annotated[bool, typer.Option("--json", help="print one JSON object")]
@@ -75,6 +75,8 @@ def prompt(
     from querybus_cli.operations.teaching import from_file
 
     day = usage(parse_day, today)
+    if prompts is not None and not prompts.is_dir():
+        raise UsageError(f"--prompts {prompts} is no folder")
     options = {"allow_llm_to_see_data": values, "language": language, "today": str(day) if day else None}
     quick = Quick(question, database, connections, connection, "analyst", options)
     taught = usage(from_file, knowledge) if knowledge is not None else None

@@ -37,6 +37,9 @@ def logs(
     """
     from querybus_cli.operations import logs as log_lines
 
-    result = log_lines.at_least(log_lines.read(files or (), store), level.value)
+    found = log_lines.read(files or (), store)
+    if not found:
+        typer.echo("no line of these files is one of a service's log", err=True)
+    result = log_lines.at_least(found, level.value)
     for line in result if query is None else log_lines.of_query(result, query):
         typer.echo(json.dumps(line, ensure_ascii=False) if json_output else log_lines.shown(line))

@@ -44,10 +44,10 @@ def import_file(
     """
     from querybus_cli.operations.keys import place_of
     from querybus_cli.operations.teaching import bring_in, lines_of, read_document
-    from querybus_cli.runtime import run, usage
+    from querybus_cli.runtime import read_text, run, usage
     from querybus_cli.terminal.outcome import printable
 
-    text = usage(file.read_text)
+    text = read_text(file)
     taught = usage(read_document, text, connection)
     result = run(bring_in(place_of(url, password, store), tenant, taught, replace=replace, only_check=check))
     lines = lines_of(text)

@@ -31,6 +31,7 @@ from querybus_executor.connections.described import BadDescriptionError, Measure
 from querybus_semantic.formats.document import BadFileError
 from querybus_semantic.formats.entries import pieces_of
 from querybus_semantic.formats.files import read_layers
+from querybus_semantic.formats.problems import settings_problem, yaml_problem
 
 _VARIABLE: Final = re.compile(r"\$\{(?:file:(?P<file>[^}]+)|(?P<name>[A-Za-z_][A-Za-z0-9_]*))\}")
 SECRET_BYTES_MAX: Final = 64 << 10
@@ -191,12 +192,10 @@ def load_connections(path: Path, environment: Mapping[str, str] = os.environ) ->
     try:
         read = yaml.safe_load(text)
     except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f" in line {mark.line + 1}" if mark is not None else ""
-        raise BadConnections(f"{path.name} is no YAML{where}") from error
+        raise BadConnections(f"{path.name} {yaml_problem(error)}") from error
     for entry, key, beside in _named_files(read, path):
         entry[key] = str(beside)
-    return parse_connections(read, environment, path.parent)
+    return parse_connections(read, environment, path.parent, text)
 
 
 def _named_files(read: object, path: Path) -> Iterator[tuple[dict[str, Any], str, Path]]:
@@ -211,9 +210,9 @@ def _named_files(read: object, path: Path) -> Iterator[tuple[dict[str, Any], str
 
 
 def parse_connections(
-    read: object, environment: Mapping[str, str] = os.environ, folder: Path | None = None
+    read: object, environment: Mapping[str, str] = os.environ, folder: Path | None = None, text: str = ""
 ) -> tuple[ConnectionConfig, ...]:
-    """Return the entries of what a file in `folder` holds; BadConnections says what is wrong with them."""
+    """Return the entries of what a file in `folder` holds; BadConnections says what is wrong with them, by the lines of `text`."""
     problems: list[str] = []
     filled = _filled(read, environment, problems)
     if problems:
@@ -221,7 +220,7 @@ def parse_connections(
     try:
         entries = _File.model_validate(filled).connections
     except ValidationError as error:
-        raise BadConnections("\n".join(_error_text(item) for item in error.errors(include_url=False))) from None
+        raise BadConnections(settings_problem(error, _File, text)) from None
     variables = _variables(read)
     entries = tuple(
         _with_description(_with_address(entry, environment, folder, problems, variables[number]))
@@ -339,12 +338,6 @@ def files_of(path: Path) -> tuple[Path, ...]:
     except yaml.YAMLError:
         read = None
     return (path, *secrets, *(beside for _, _, beside in _named_files(read, path)))
-
-
-def _error_text(error: Any) -> str:
-    where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error["loc"]).lstrip(".")
-    what = "unknown key" if error["type"] == "extra_forbidden" else error["msg"]
-    return f"{where or 'file'}: {what}"
 
 
 def _write_problem(entry: ConnectionConfig) -> str | None:

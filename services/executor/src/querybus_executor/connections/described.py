@@ -14,6 +14,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from querybus.core.catalog import Language
+from querybus_semantic.formats.problems import settings_problem, yaml_problem
 
 RELATION: Final = r"^[^\s=]+\.[^\s=]+ = [^\s=]+\.[^\s=]+$"
 MEASURE_WORD_LENGTH_MAX: Final = 4
@@ -59,15 +60,12 @@ class Described(BaseModel):
 def read_described(path: Path) -> Described:
     """Return what the file says; BadDescriptionError says what is wrong with it."""
     try:
-        read: object = yaml.safe_load(path.read_text(encoding="utf-8"))
-        return Described.model_validate(read or {})
+        text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise BadDescriptionError(f"{path.name} cannot be read: {type(error).__name__}") from None
+    try:
+        return Described.model_validate(yaml.safe_load(text) or {})
     except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f" in line {mark.line + 1}" if mark is not None else ""
-        raise BadDescriptionError(f"{path.name} is no YAML{where}") from None
+        raise BadDescriptionError(f"{path.name} {yaml_problem(error)}") from None
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = "/".join(map(str, first["loc"]))
-        raise BadDescriptionError(f"{path.name}: {place}: {first['msg']}") from None
+        raise BadDescriptionError(f"{path.name}: {settings_problem(error, Described, text)}") from None
