@@ -229,6 +229,8 @@ def names_of(file: Path) -> list[str]:
 def _named(file: Path, wanted: str | None) -> str | None:
     """Return the connection of the file to ask about: the one that is wanted, or the only one; None: the question's."""
     names = names_of(file)
+    if not names:
+        raise UsageError(f"{file} names no database: `querybus connect URL --file {file}` adds one")
     if wanted is None:
         return names[0] if len(names) == 1 else None
     if wanted not in names:
