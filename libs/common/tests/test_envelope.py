@@ -33,12 +33,14 @@ from querybus.core.messages import (
     AnswerColumn,
     Approved,
     Asked,
+    ColumnFormat,
     Concluded,
     Confirmed,
     Draft,
     Drafted,
     Failed,
     Finished,
+    FormatKind,
     Link,
     Operation,
     Origin,
@@ -108,7 +110,14 @@ BODIES: dict[EventName, Value] = {
             language="zh",
             message="共有 3 位客户。",
             options=(OPTION,),
-            columns=(AnswerColumn(id="c1", label="客户数", kind=ColumnKind.INTEGER),),
+            columns=(
+                AnswerColumn(
+                    id="c1",
+                    label="客户数",
+                    kind=ColumnKind.INTEGER,
+                    format=ColumnFormat(kind=FormatKind.INTEGER, unit="位"),
+                ),
+            ),
             rows=((3,),),
             row_count=1,
         ),
@@ -145,6 +154,14 @@ def test_a_golden_event_of_this_version_is_read_and_written_unchanged(event: Eve
     golden = (GOLDEN / f"{event}.json").read_text()
     assert json.loads(encode(decode(event, golden.encode()))) == json.loads(golden)
     assert json.loads(encode(example(event))) == json.loads(golden), "the wire format changed: add a golden version"
+
+
+def test_an_answer_that_was_stored_before_columns_had_formats_is_read_without_them() -> None:
+    raw = json.loads((GOLDEN / "finished.json").read_text())
+    for column in raw["body"]["answer"]["columns"]:
+        del column["format"]
+    answer = decode(EventName.FINISHED, json.dumps(raw).encode()).body.answer
+    assert [column.format for column in answer.columns] == [None]
 
 
 @pytest.mark.parametrize("event", list(EventName))

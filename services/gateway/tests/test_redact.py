@@ -159,7 +159,7 @@ def test_how_a_question_was_read_is_shown_to_a_business_reader_unless_a_word_is_
 
 def test_an_answer_keeps_its_rows_and_numbers_its_columns_for_business() -> None:
     answer = public_answer(envelope_of(BODIES[-1]), "business")
-    assert answer["columns"] == [{"id": "c1", "label": "Customer", "kind": "other"}]
+    assert answer["columns"] == [{"id": "c1", "label": "Customer", "kind": "other", "format": None}]
     assert answer["rows"] == [[1]]
     assert answer["pages"] == {"count": 1, "page_size": 100}
     assert answer["question"] == "有多少客户?"

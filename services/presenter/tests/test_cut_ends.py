@@ -5,8 +5,10 @@ from __future__ import annotations
 from datetime import date
 
 from querybus.core.catalog import ColumnKind, Dialect, Language
-from querybus.core.messages import Reading, Result, ResultColumn, Scalar
+from querybus.core.messages import ColumnFormat, FormatKind, Reading, Result, ResultColumn, Scalar
 from querybus_presenter.charts.shape import shape_of
+from querybus_presenter.formats.decide import format_of
+from querybus_presenter.formats.facts import ColumnFacts
 from querybus_presenter.summaries.cut_ends import Days, days_of
 from querybus_presenter.summaries.summary import summary
 from querybus_presenter.wording.statement import read
@@ -28,7 +30,14 @@ def said(
     tree = read(f"SELECT substr(day, 1, 7), COUNT(*) FROM sales {where} GROUP BY 1", Dialect.SQLITE)
     reading = Reading(text="", definitions=("sales",) if defined else ())
     return summary(
-        shape_of(result, labels, ["", "笔" if language == "zh" else ""]),
+        shape_of(
+            result,
+            labels,
+            [
+                format_of(ColumnFacts("month"), columns[0].kind, [row[0] for row in rows]),
+                ColumnFormat(kind=FormatKind.INTEGER, unit="笔" if language == "zh" else ""),
+            ],
+        ),
         labels,
         WORDS[language, "business"],
         reading=reading,

@@ -176,7 +176,7 @@ def test_an_answer_says_amounts_in_the_unit_of_their_column_and_counts_in_none()
         update={"sql": "SELECT cty, SUM(rev_amt) AS s, COUNT(rev_amt) AS n FROM cust_tbl GROUP BY cty"}
     )
     answer = finish(body, known).answer
-    assert "5.5 CNY" in answer.summary
+    assert "5.50 CNY" in answer.summary
     assert "2 CNY" not in answer.summary
     assert [column.label.endswith(" (CNY)") for column in answer.columns] == [False, True, False]
     assert finish(body, known, language="zh").answer.columns[1].label.endswith("（元）")

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from querybus.core.catalog import ColumnKind, Language
-from querybus.core.messages import Reading, Result, ResultColumn, Scalar
+from querybus.core.messages import ColumnFormat, FormatKind, Reading, Result, ResultColumn, Scalar
 from querybus.text.picture_words import picture_kind
 from querybus_presenter.charts.chart import chart
 from querybus_presenter.charts.kinds import BARS_KEPT, BARS_MAX, Kind
@@ -40,6 +40,7 @@ def reported(
     return summary(shape_of(result, labels), labels, WORDS[language, "business"], reading=read_as)
 
 
+PLAIN_TEXT = ColumnFormat(kind=FormatKind.TEXT)
 COUNTS = [("cty", "city", TEXT), ("COUNT(*)", "Count", INTEGER)]
 
 
@@ -121,7 +122,7 @@ def test_of_a_result_that_is_not_wholly_at_hand_it_is_said_what_it_shows_and_how
         ([("x", "数值", INTEGER)], (1234567,), None, "结果是 1,234,567。"),
         ([("x", "Count", INTEGER)], (42,), "The answer is 42.", "结果是 42。"),
         ([("x", "Count", INTEGER)], (None,), "There is no value for this.", "没有对应的数值。"),
-        ([("x", "birth year", INTEGER)], (1987,), "The birth year is 1987.", None),
+        ([("birth_year", "birth year", INTEGER)], (1987,), "The birth year is 1987.", None),
         (
             [("a", "name", TEXT), ("b", "since", DATE)],
             ("Ann", "2024-03-05"),
@@ -245,7 +246,7 @@ def test_amounts_are_said_and_drawn_with_the_unit_that_the_owner_gave() -> None:
     texts = WORDS["en", "business"]
     columns = (ResultColumn(name="city", kind=TEXT), ResultColumn(name="amount", kind=NUMBER))
     result = Result(columns=columns, rows=(("Bern", 12), ("Lyon", 30), ("Rome", 7)), row_count=3)
-    shape = shape_of(result, ("City", "Amount"), ("", "CNY"))
+    shape = shape_of(result, ("City", "Amount"), (PLAIN_TEXT, ColumnFormat(kind=FormatKind.MONEY, unit="CNY")))
     assert "Highest amount: Lyon (30 CNY). Lowest: Rome (7 CNY)." in summary(shape, ("City", "Amount"), texts)
     drawn = chart(shape, texts, title="Amount by city.")
     assert drawn.spec is not None
@@ -278,7 +279,7 @@ def test_a_time_and_a_number_are_a_line_in_order() -> None:
     assert spec["layer"][0]["mark"]["type"] == "line"
     assert spec["encoding"]["x"]["type"] == "temporal"
     assert [value["day"] for value in spec["data"]["values"]] == ["2024-01-01", "2024-01-02", "2024-01-03"]
-    years = drawn([("y", "year", INTEGER), ("COUNT(*)", "Count", INTEGER)], (2022, 3), (2020, 1), (2021, 2))
+    years = drawn([("year", "year", INTEGER), ("COUNT(*)", "Count", INTEGER)], (2022, 3), (2020, 1), (2021, 2))
     assert [value["year"] for value in years["data"]["values"]] == [2020, 2021, 2022]
 
 

@@ -7,9 +7,13 @@ cloud of points) is left to the table. Pure. Limits: BARS_MAX bars, SERIES_MAX l
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any, Final, cast
+
+from querybus.core.catalog import Language
+from querybus.text.rows.shown_rows import shown_cell, shown_figure
 
 BARS_MAX: Final = 20
 SERIES_MAX: Final = 6
@@ -20,10 +24,14 @@ _BLOCKS: Final = "▁▂▃▄▅▆▇█"
 
 Spec = Mapping[str, Any]
 Row = Mapping[str, Any]
+Write = Callable[[object, str], str]
+"""Writes a value of the picture, given what it is called there."""
 
 
-def chart_lines(spec: Spec | None, width: int) -> list[str]:
+def chart_lines(spec: Spec | None, width: int, language: Language = "en") -> list[str]:
     """Return the picture's lines, none where text shows nothing that the table does not.
+
+    Figures and dates are written by the formats that the specification names.
 
     >>> spec = {"mark": {"type": "bar"}, "data": {"values": [{"city": "Rome", "n": 2}, {"city": "Bonn", "n": 1}]},
     ...     "encoding": {"x": {"field": "city", "type": "nominal"}, "y": {"field": "n", "type": "quantitative"}}}
@@ -33,13 +41,15 @@ def chart_lines(spec: Spec | None, width: int) -> list[str]:
     if spec is None:
         return []
     encoding = cast("Mapping[str, Mapping[str, Any]]", spec.get("encoding") or {})
+    formats = (spec.get("usermeta") or {}).get("formats") or {}
+    write = partial(_written, formats=formats, language=language)
     values = cast("Sequence[Row]", (spec.get("data") or {}).get("values") or ())
     # Labels stand over the picture's own mark as further layers.
     layers = cast("Sequence[Spec]", spec.get("layer") or [spec])
     mark = layers[0].get("mark")
     kind = str(cast("Spec", mark).get("type") if isinstance(mark, Mapping) else mark)
     if kind == "arc":
-        return _bars(values, _field(encoding, "color"), _field(encoding, "theta"), None, width)
+        return _bars(values, _field(encoding, "color"), _field(encoding, "theta"), None, width, write)
     if "x" not in encoding or "y" not in encoding:
         return []
     x, y = encoding["x"], encoding["y"]
@@ -49,8 +59,8 @@ def chart_lines(spec: Spec | None, width: int) -> list[str]:
         return []
     group = _field(encoding, "color")
     if kind == "bar":
-        return _bars(values, _name(x), _name(y), group, width)
-    return _courses(values, _name(x), _name(y), group, width) if kind in ("line", "area") else []
+        return _bars(values, _name(x), _name(y), group, width, write)
+    return _courses(values, _name(x), _name(y), group, width, write) if kind in ("line", "area") else []
 
 
 def _field(encoding: Mapping[str, Mapping[str, Any]], channel: str) -> str | None:
@@ -62,16 +72,18 @@ def _name(channel: Mapping[str, Any]) -> str:
     return str(channel.get("field", "")).replace("\\", "")
 
 
-def _bars(values: Sequence[Row], of: str | None, amount: str | None, group: str | None, width: int) -> list[str]:
+def _bars(
+    values: Sequence[Row], of: str | None, amount: str | None, group: str | None, width: int, write: Write
+) -> list[str]:
     shown = [
-        (_label(value, of, group), _amount(value.get(amount or "")))
+        (_label(value, of, group, write), _amount(value.get(amount or "")))
         for value in values[:BARS_MAX]
         if _amount(value.get(amount or "")) is not None
     ]
     numbers = [number for _, number in shown if number is not None]
     if len(numbers) < 2 or min(numbers) < 0 or max(numbers) == 0:
         return []
-    texts = [_number_text(number) for number in numbers]
+    texts = [write(number, amount or "") for number in numbers]
     label_width = min(LABEL_WIDTH_MAX, max(_cells(label) for label, _ in shown))
     bar_width = max(4, min(BAR_WIDTH_MAX, width - label_width - 4 - max(map(len, texts))))
     lines = [
@@ -82,17 +94,19 @@ def _bars(values: Sequence[Row], of: str | None, amount: str | None, group: str 
     return [*lines, f"({hidden} more)"] if hidden > 0 else lines
 
 
-def _label(row: Row, of: str | None, group: str | None) -> str:
-    parts = [str(row.get(item, "")) for item in (of, group) if item]
+def _label(row: Row, of: str | None, group: str | None, write: Write) -> str:
+    parts = [write(row.get(item, ""), item) for item in (of, group) if item]
     return " · ".join(parts)
 
 
-def _courses(values: Sequence[Row], step: str, amount: str, group: str | None, width: int) -> list[str]:
+def _courses(values: Sequence[Row], step: str, amount: str, group: str | None, width: int, write: Write) -> list[str]:
     series: dict[str, list[tuple[str, float]]] = {}
     for value in values:
         number = _amount(value.get(amount))
         if number is not None:
-            series.setdefault(str(value.get(group, "")) if group else "", []).append((str(value.get(step, "")), number))
+            series.setdefault(str(value.get(group, "")) if group else "", []).append(
+                (write(value.get(step, ""), step), number)
+            )
     if not series or len(series) > SERIES_MAX or max(map(len, series.values())) < 3:
         return []
     label_width = min(LABEL_WIDTH_MAX, max(map(_cells, series)))
@@ -100,7 +114,7 @@ def _courses(values: Sequence[Row], step: str, amount: str, group: str | None, w
     for name, points in series.items():
         numbers = [number for _, number in points]
         line = _spark(numbers, max(8, width - label_width - 30))
-        ends = f"{_number_text(min(numbers))} … {_number_text(max(numbers))}"
+        ends = f"{write(min(numbers), amount)} … {write(max(numbers), amount)}"
         lines.append("  ".join(filter(None, (_fit(name, label_width) if group else "", line, ends))))
     first, last = next(iter(series.values()))[0][0], next(iter(series.values()))[-1][0]
     return [*lines, f"{first} → {last}"]
@@ -128,8 +142,13 @@ def _amount(value: object) -> float | None:
     return None
 
 
-def _number_text(number: float) -> str:
-    return f"{number:,.2f}".rstrip("0").rstrip(".") if abs(number) < 1e15 else f"{number:g}"
+def _written(value: object, key: str, *, formats: Mapping[str, Any], language: Language) -> str:
+    """Return a value of the picture as text; a whole number is written as one, as its column is."""
+    how = formats.get(key)
+    number = _amount(value)
+    if how is None and number is not None:
+        return shown_figure(number, 0 if number.is_integer() else 2)
+    return shown_cell(int(number) if number is not None and number.is_integer() else value, how, language)
 
 
 def _cells(text: str) -> int:

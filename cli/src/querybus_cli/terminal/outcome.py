@@ -18,7 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from querybus.core.messages import Outcome
-from querybus.text.rows.shown_rows import shown_rows
+from querybus.text.rows.shown_rows import is_figure, shown_rows
 from querybus_cli.terminal.chart import chart_lines
 from querybus_cli.terminal.statement import statement_lines
 
@@ -104,7 +104,8 @@ def show(answer: Answer, console: Console, *, with_path: bool = False) -> None:
     )
     # Of a change the words say how much; its one column is for programs.
     if answer.get("columns") and answer.get("rows") and answer.get("rows_affected") is None:
-        picture = chart_lines(answer.get("chart"), console.width - PANEL_WIDTH)
+        language = "zh" if answer.get("language") == "zh" else "en"
+        picture = chart_lines(answer.get("chart"), console.width - PANEL_WIDTH, language)
         if picture:
             parts.append(Text("\n".join(map(printable, picture))))
         parts.append(result_table(answer))
@@ -148,8 +149,7 @@ def result_table(answer: Answer) -> Table:
     """Return the first rows as a table; numbers stand to the right."""
     table = Table()
     for column in answer["columns"]:
-        right = column.get("kind") in ("integer", "number")
-        table.add_column(escape(printable(str(column["label"]))), justify="right" if right else "left")
+        table.add_column(escape(printable(str(column["label"]))), justify="right" if is_figure(column) else "left")
     rows = list(answer["rows"])
     language = "zh" if answer.get("language") == "zh" else "en"
     for row, cells in zip(rows, shown_rows(answer["columns"], rows[:ROWS_SHOWN_MAX], language), strict=False):

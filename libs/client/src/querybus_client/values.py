@@ -72,12 +72,24 @@ class Change(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True)
+class ColumnFormat:
+    """How cells are shown: times `factor`, with `digits` behind the point; `kind` is integer, number, money, percent, year, date, datetime, id, boolean or text."""
+
+    kind: str
+    digits: int = 0
+    unit: str = ""
+    factor: float = 1.0
+    grain: str = "day"
+
+
+@dataclass(frozen=True, slots=True)
 class Column:
     """A column of a result; `kind` is text, integer, number, boolean, date, datetime, time, bytes, json or other."""
 
     id: str
     label: str
     kind: str
+    format: ColumnFormat | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,7 @@ async def test_a_wait_that_is_long_enough_gets_the_answer_in_place(stack: ApiSta
     answer = reply.json()["answer"]
     assert answer["outcome"] == "answered"
     assert answer["rows"] == [["上海"], ["Rome"]]
-    assert answer["columns"] == [{"id": "c1", "label": "第1列", "kind": "text"}]
+    assert answer["columns"] == [{"id": "c1", "label": "第1列", "kind": "text", "format": None}]
     assert "上海" in reply.text, "Chinese is not escaped"
     assert SECRET_NAME not in reply.text
 
@@ -374,7 +374,7 @@ async def test_pages_come_by_number_until_there_are_no_more(stack: ApiStack) -> 
         assert first["rows"] == [[0], [1]]
         assert (first["page"], first["page_size"], first["has_next"], first["has_prev"]) == (1, 2, True, False)
         assert (first["total_count"], first["total_pages"], first["total_is_estimate"]) == (5, 3, False)
-        assert first["columns"] == [{"id": "c1", "label": "第1列", "kind": "integer"}]
+        assert first["columns"] == [{"id": "c1", "label": "第1列", "kind": "integer", "format": None}]
         last = await http.get(f"/v1/queries/{query}/result", params={"page": 3})
         assert last.json()["rows"] == [[4]]
         assert last.json()["has_next"] is False

@@ -22,8 +22,10 @@ from querybus.core.failure import FailureCode
 from querybus.core.messages import (
     Answer,
     AnswerColumn,
+    ColumnFormat,
     Concluded,
     Finished,
+    FormatKind,
     Origin,
     Outcome,
     Reading,
@@ -38,9 +40,10 @@ from querybus_presenter.charts.chart import Drawn, chart
 from querybus_presenter.charts.shape import Shape, shape_of
 from querybus_presenter.confidence import confidence_of
 from querybus_presenter.doubts import Doubt, doubts
+from querybus_presenter.formats.columns import column_formats
 from querybus_presenter.ports import Catalogs
 from querybus_presenter.summaries.cut_ends import Days, days_of
-from querybus_presenter.summaries.headline import headline
+from querybus_presenter.summaries.headline import first_sentence, headline
 from querybus_presenter.summaries.model_summary import Summarizer
 from querybus_presenter.summaries.summary import summary
 from querybus_presenter.whole_result import Pages, whole_result
@@ -154,17 +157,17 @@ class _Context:
         is_change = is_answer and (body.rows_affected is not None or body.result is None)
         tree = self._tree()
         spoken = self._labels(result, self._draft_tree()) if self.is_business or is_answer else names
-        shown = spoken if self.is_business else names
+        shown, formats = self._formats(result, spoken if self.is_business else names)
         # Of a change there is its count to say, once.
         is_reported = is_answer and not is_change and not is_plan
-        shape = self._shape(result, shown) if is_reported else None
+        shape = self._shape(result, shown, formats) if is_reported else None
         is_explained = body.outcome in _EXPLAINED and not is_change and not is_plan
-        labelled = spoken if is_answer else ()
+        labelled = (shown if self.is_business else spoken) if is_answer else ()
         read_as = (
             self._or_none("reading", lambda: self._reading(self._draft_tree(), labelled)) if is_explained else None
         )
-        reported = self._summary(result, shape, spoken, tree, self._spoken(read_as, labelled)) if is_reported else ""
-        drawn = self._chart(shape, _first_sentence(read_as.text, self.texts) if read_as else "")
+        reported = self._summary(result, shape, labelled, tree, self._spoken(read_as, labelled)) if is_reported else ""
+        drawn = self._chart(shape, first_sentence(read_as.text, self.texts) if read_as else "")
         doubtful = (
             (self._or_none("doubts", lambda: self._doubts(self._draft_tree(), result)) or ()) if is_reported else ()
         )
@@ -183,7 +186,7 @@ class _Context:
             if not self.is_business or body.confirmation is None
             else body.confirmation.without_names(),
             rows_affected=body.rows_affected,
-            columns=self._columns(result, shown),
+            columns=self._columns(result, shown, formats),
             row_count=result.row_count,
             truncated=result.truncated,
             total_count=result.total_count,
@@ -206,20 +209,21 @@ class _Context:
         sql = body.sql or (self.envelope.attempts[-1].sql if self.envelope.attempts else None)
         return Finished(answer=answer) if self.is_business else Finished(answer=answer, sql=sql, detail=body.detail)
 
-    def _shape(self, result: Result, shown: tuple[str, ...]) -> Shape | None:
+    def _shape(self, result: Result, shown: tuple[str, ...], formats: tuple[ColumnFormat, ...]) -> Shape | None:
         spoken_of = unmasked(self.whole or result, distinct_names(shown), self.envelope.audience)
-        _, units = unmasked(result, self._units(result), self.envelope.audience)
-        return self._or_none("shape", lambda: shape_of(*spoken_of, units))
+        _, kept = unmasked(result, formats, self.envelope.audience)
+        return self._or_none("shape", lambda: shape_of(*spoken_of, kept))
 
-    def _units(self, result: Result) -> tuple[str, ...]:
-        """Return what the amounts of each column are in, where its owner has said that: of a definition, else of the column."""
-        defined = self.envelope.body.analysis.units
-        if any(defined) and len(defined) == len(result.columns):
-            return defined
-        has_units = self.catalog is not None and self.catalog.has_units
-        origins = self._origins(result) if has_units or "100" in (self.envelope.body.sql or "") else ()
-        units = tuple(origin.unit.get(self.texts.language, "") for origin in origins)
-        return units if len(units) == len(result.columns) else ("",) * len(result.columns)
+    def _formats(self, result: Result, labels: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[ColumnFormat, ...]]:
+        """Return labels and formats that agree; without formats, texts, where the cells are not what they promise."""
+        body, language = self.envelope.body, self.texts.language
+        found = self._or_none(
+            "formats",
+            lambda: column_formats(
+                body, result, labels, self.catalog, language, whole=self.whole, are_names=not self.is_business
+            ),
+        )
+        return found or (labels, (ColumnFormat(kind=FormatKind.TEXT),) * len(labels))
 
     def _origins(self, result: Result) -> tuple[Lineage, ...]:
         body = self.envelope.body
@@ -238,16 +242,20 @@ class _Context:
                 return absent
         return self.texts.next["empty" if result.row_count == 0 else Outcome.ANSWERED]
 
-    def _columns(self, result: Result, shown: tuple[str, ...]) -> tuple[AnswerColumn, ...]:
+    def _columns(
+        self, result: Result, shown: tuple[str, ...], formats: tuple[ColumnFormat, ...]
+    ) -> tuple[AnswerColumn, ...]:
         ids = [f"c{n}" if self.is_business else column.name for n, column in enumerate(result.columns, 1)]
         form = self.texts.labels["with_unit"]
-        named = [
-            form.format(label=label, unit=unit) if unit else label
-            for label, unit in zip(shown, self._units(result), strict=True)
-        ]
         return tuple(
-            AnswerColumn(id=id_, label=label, kind=column.kind, personal=column.personal)
-            for id_, label, column in zip(ids, named, result.columns, strict=True)
+            AnswerColumn(
+                id=id_,
+                label=form.format(label=label, unit=how.unit) if how.unit else label,
+                kind=column.kind,
+                format=how,
+                personal=column.personal,
+            )
+            for id_, label, how, column in zip(ids, shown, formats, result.columns, strict=True)
         )
 
     def _labels(self, result: Result, tree: exp.Expr | None) -> tuple[str, ...]:
@@ -369,7 +377,7 @@ class _Context:
             else label
             for facet, label in zip(shape.facets, unmasked(result, spoken, self.envelope.audience)[1], strict=True)
         ]
-        title = _first_sentence(read_as.text, self.texts) if read_as else ""
+        title = first_sentence(read_as.text, self.texts) if read_as else ""
         plain = headline(result.row_count, called, self.texts, shape=shape, title=title)
         if not self.envelope.options.summary:
             return plain
@@ -480,12 +488,6 @@ def _joined(first: str, second: str, texts: Texts) -> str:
     if texts.language == "zh":
         return f"{first if first.endswith(('。', '？', '！')) else first + '。'}{second}"
     return f"{first if first.endswith(('.', '?', '!')) else first + '.'} {second}"
-
-
-def _first_sentence(text: str, texts: Texts) -> str:
-    """Return how a question was read without what its words mean, which is no title."""
-    end = texts.reading["line"][-1]
-    return text.partition(f"{end} ")[0]
 
 
 def _free_id(taken: list[Option]) -> str:

@@ -390,12 +390,51 @@ class Concluded(Value):
     notes: tuple[str, ...] = ()
 
 
+Grain = Literal["day", "month", "quarter", "year"]
+"""What one date of a column stands for."""
+
+
+class FormatKind(StrEnum):
+    """What the cells of a column are to a reader."""
+
+    INTEGER = "integer"
+    NUMBER = "number"
+    MONEY = "money"
+    PERCENT = "percent"
+    YEAR = "year"
+    DATE = "date"
+    DATETIME = "datetime"
+    ID = "id"
+    BOOLEAN = "boolean"
+    TEXT = "text"
+
+
+class ColumnFormat(Value):
+    """The format of one column. A cell times `factor` is what is shown; the cell itself stays as the database has it."""
+
+    kind: FormatKind
+    digits: int = Field(
+        default=0, ge=0, le=20, description="behind the decimal point at most, and at least the smaller of it and 2"
+    )
+    unit: str = Field(default="", description="what amounts are in, where the owner has said it: a currency, days")
+    factor: float = Field(default=1.0, gt=0, description="100 for a share, 0.01 for hundredths of a currency")
+    grain: Grain = Field(default="day", description="of a date: what one of them stands for")
+
+    @property
+    def is_figure(self) -> bool:
+        """Whether the cells are amounts."""
+        return self.kind in ("integer", "number", "money", "percent")
+
+
 class AnswerColumn(Value):
     """A column as its reader sees it: business readers get `c1`..`cn` and a label."""
 
     id: str
     label: str
     kind: ColumnKind = ColumnKind.OTHER
+    format: ColumnFormat | None = Field(
+        default=None, description="None: nobody has decided it; cells are shown as they are"
+    )
     personal: Personal | None = Field(default=None, description="what business readers see masked")
 
 

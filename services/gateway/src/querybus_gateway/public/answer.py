@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from querybus.core.asking_back import OptionAction, Trigger
 from querybus.core.catalog import ColumnKind, Language
 from querybus.core.failure import FailureCode
-from querybus.core.messages import Operation, Origin, Outcome
+from querybus.core.messages import FormatKind, Grain, Operation, Origin, Outcome
 from querybus.core.subjects import EventName, StageName
 
 ANALYSTS: Final = "for analysts"
@@ -30,10 +30,23 @@ class View(BaseModel):
     model_config = ConfigDict(extra="allow")
 
 
+class FormatView(View):
+    """How a column's cells are shown: a cell times `factor`, with thousands apart and so many digits; cells stay as they are."""
+
+    kind: FormatKind
+    digits: int = Field(description="behind the decimal point at most, and at least the smaller of it and 2")
+    unit: str = Field(description="what amounts are in, such as a currency; empty where nobody has said it")
+    factor: float = Field(description="100 for a share that is shown in percent, 0.01 for cents; else 1")
+    grain: Grain = Field(description="of a date: what one of them stands for")
+
+
 class ColumnView(View):
     id: str = Field(description="`c1`..`cn` for business readers")
     label: str
     kind: ColumnKind
+    format: FormatView | None = Field(
+        default=None, description="null where it is not decided: show the cells as they are"
+    )
 
 
 class OptionView(View):

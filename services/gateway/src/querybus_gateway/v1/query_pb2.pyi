@@ -41,6 +41,28 @@ class ColumnKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     COLUMN_KIND_BYTES: _ClassVar[ColumnKind]
     COLUMN_KIND_JSON: _ClassVar[ColumnKind]
     COLUMN_KIND_OTHER: _ClassVar[ColumnKind]
+
+class FormatKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    FORMAT_KIND_UNSPECIFIED: _ClassVar[FormatKind]
+    FORMAT_KIND_INTEGER: _ClassVar[FormatKind]
+    FORMAT_KIND_NUMBER: _ClassVar[FormatKind]
+    FORMAT_KIND_MONEY: _ClassVar[FormatKind]
+    FORMAT_KIND_PERCENT: _ClassVar[FormatKind]
+    FORMAT_KIND_YEAR: _ClassVar[FormatKind]
+    FORMAT_KIND_DATE: _ClassVar[FormatKind]
+    FORMAT_KIND_DATETIME: _ClassVar[FormatKind]
+    FORMAT_KIND_ID: _ClassVar[FormatKind]
+    FORMAT_KIND_BOOLEAN: _ClassVar[FormatKind]
+    FORMAT_KIND_TEXT: _ClassVar[FormatKind]
+
+class Grain(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    GRAIN_UNSPECIFIED: _ClassVar[Grain]
+    GRAIN_DAY: _ClassVar[Grain]
+    GRAIN_MONTH: _ClassVar[Grain]
+    GRAIN_QUARTER: _ClassVar[Grain]
+    GRAIN_YEAR: _ClassVar[Grain]
 QUERY_STATUS_UNSPECIFIED: QueryStatus
 QUERY_STATUS_QUEUED: QueryStatus
 QUERY_STATUS_RUNNING: QueryStatus
@@ -66,16 +88,48 @@ COLUMN_KIND_TIME: ColumnKind
 COLUMN_KIND_BYTES: ColumnKind
 COLUMN_KIND_JSON: ColumnKind
 COLUMN_KIND_OTHER: ColumnKind
+FORMAT_KIND_UNSPECIFIED: FormatKind
+FORMAT_KIND_INTEGER: FormatKind
+FORMAT_KIND_NUMBER: FormatKind
+FORMAT_KIND_MONEY: FormatKind
+FORMAT_KIND_PERCENT: FormatKind
+FORMAT_KIND_YEAR: FormatKind
+FORMAT_KIND_DATE: FormatKind
+FORMAT_KIND_DATETIME: FormatKind
+FORMAT_KIND_ID: FormatKind
+FORMAT_KIND_BOOLEAN: FormatKind
+FORMAT_KIND_TEXT: FormatKind
+GRAIN_UNSPECIFIED: Grain
+GRAIN_DAY: Grain
+GRAIN_MONTH: Grain
+GRAIN_QUARTER: Grain
+GRAIN_YEAR: Grain
+
+class ColumnFormat(_message.Message):
+    __slots__ = ("kind", "digits", "unit", "factor", "grain")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    DIGITS_FIELD_NUMBER: _ClassVar[int]
+    UNIT_FIELD_NUMBER: _ClassVar[int]
+    FACTOR_FIELD_NUMBER: _ClassVar[int]
+    GRAIN_FIELD_NUMBER: _ClassVar[int]
+    kind: FormatKind
+    digits: int
+    unit: str
+    factor: float
+    grain: Grain
+    def __init__(self, kind: _Optional[_Union[FormatKind, str]] = ..., digits: _Optional[int] = ..., unit: _Optional[str] = ..., factor: _Optional[float] = ..., grain: _Optional[_Union[Grain, str]] = ...) -> None: ...
 
 class Column(_message.Message):
-    __slots__ = ("id", "label", "kind")
+    __slots__ = ("id", "label", "kind", "format")
     ID_FIELD_NUMBER: _ClassVar[int]
     LABEL_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
+    FORMAT_FIELD_NUMBER: _ClassVar[int]
     id: str
     label: str
     kind: ColumnKind
-    def __init__(self, id: _Optional[str] = ..., label: _Optional[str] = ..., kind: _Optional[_Union[ColumnKind, str]] = ...) -> None: ...
+    format: ColumnFormat
+    def __init__(self, id: _Optional[str] = ..., label: _Optional[str] = ..., kind: _Optional[_Union[ColumnKind, str]] = ..., format: _Optional[_Union[ColumnFormat, _Mapping]] = ...) -> None: ...
 
 class Cell(_message.Message):
     __slots__ = ("text", "integer", "number", "truth")

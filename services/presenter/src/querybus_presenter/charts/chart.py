@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
+from querybus.core.messages import ColumnFormat, FormatKind
 from querybus.text.picture_words import picture_kind
 from querybus_presenter.charts.kinds import (
     LINE_POINTS_MIN,
@@ -100,9 +101,10 @@ def chart(shape: Shape, texts: Texts, question: str = "", *, title: str = "", da
     open_end = _open_end(plot, shape, days, texts) if days else []
     notes = (*refused, *(texts.chart[key].format(**facts) for key, facts in plot.notes))
     units = {facet.unit for facet in shape.of(Role.AMOUNT)}
-    below = [texts.chart["unit"].format(unit=unit) for unit in units if unit and len(units) == 1]
+    # Percent stand at each figure.
+    below = [texts.chart["unit"].format(unit=unit) for unit in units if unit not in ("", "%") and len(units) == 1]
     below += open_end
-    spec = _spec(plot, texts, notes, titled(title, (*below, *notes)), is_open=bool(open_end))
+    spec = _spec(plot, texts, notes, titled(title, (*below, *notes)), formats_of(plot, shape), is_open=bool(open_end))
     return Drawn(plot.kind, spec, notes)
 
 
@@ -174,7 +176,7 @@ def _number(shape: Shape) -> Plot | None:
     only = shape.facets[0]
     if not only.numbers or only.numbers[0] is None:
         return None
-    form = {} if only.as_year or only.role is Role.IDENTITY else {"format": _format(only)}
+    form = {"format": f",.{only.format.digits}f"} if only.format.is_figure else {}
     encoding = {"text": {"field": field_of(only.label), "type": "quantitative", "title": only.label, **form}}
     return Plot(Kind.NUMBER, {"type": "text", "fontSize": 48}, values_of(shape, [only]), encoding)
 
@@ -200,6 +202,21 @@ def _series(shape: Shape, kind: Kind) -> Plot | None:
 # What the makers ask of a shape.
 
 
+def formats_of(plot: Plot, shape: Shape) -> Mapping[str, ColumnFormat]:
+    """Return the format of each name that the values of a plot have; amounts drawn as series share theirs."""
+    named = {facet.label: facet.format for facet in shape.facets}
+    keys = dict.fromkeys(key for value in plot.values[:1] for key in value)
+    amounts = [facet.format for facet in shape.of(Role.AMOUNT)]
+    kinds = {how.kind for how in amounts}
+    shared = max(amounts, key=lambda how: how.digits) if len(kinds) == 1 else None
+    formats: dict[str, ColumnFormat] = {}
+    for key in keys:
+        how = named.get(key) or (shared if isinstance(plot.values[0][key], int | float) else None)
+        if how is not None:
+            formats[key] = how
+    return formats
+
+
 def _only_named(shape: Shape) -> bool:
     """Whether one amount stands beside names that distinguishes every row, so that only its spread can be seen."""
     return len(shape.of(Role.AMOUNT)) == 1 and all(place.distinct == shape.rows for place in places_of(shape))
@@ -223,18 +240,29 @@ def _open_end(plot: Plot, shape: Shape, days: Days, texts: Texts) -> list[str]:
 
 
 def _spec(
-    plot: Plot, texts: Texts, notes: tuple[str, ...], title: Mapping[str, object], *, is_open: bool
+    plot: Plot,
+    texts: Texts,
+    notes: tuple[str, ...],
+    title: Mapping[str, object],
+    formats: Mapping[str, ColumnFormat],
+    *,
+    is_open: bool,
 ) -> Mapping[str, object]:
-    labels = labels_of(plot, texts.language)
+    percents = {key: how.digits for key, how in formats.items() if how.kind is FormatKind.PERCENT}
+    labels = labels_of(plot, texts.language, percents)
     spec: dict[str, object] = {
         "$schema": SCHEMA,
         "description": texts.chart[plot.kind],
         "data": {"values": list(plot.values)},
         **_marks(plot, labels, is_open=is_open),
         "encoding": with_short_numbers(
-            _without_legend(plot.encoding) if labels.is_legend else plot.encoding, texts.language
+            _without_legend(plot.encoding) if labels.is_legend else plot.encoding, texts.language, percents
         ),
-        "usermeta": {"chart": plot.kind.value, "notes": list(notes)},
+        "usermeta": {
+            "chart": plot.kind.value,
+            "notes": list(notes),
+            "formats": {key: how.model_dump(mode="json", exclude={"factor"}) for key, how in formats.items()},
+        },
         "config": dict(CONFIG),
         **size_of(plot.encoding),
     }
@@ -280,7 +308,3 @@ def _with_chinese_dates(encoding: Mapping[str, Any], plot: Plot) -> Mapping[str,
         else:
             made[channel] = item
     return made
-
-
-def _format(used: Facet) -> str:
-    return ",d" if all(isinstance(number, int) for number in used.numbers) else ",.2~f"

@@ -58,6 +58,10 @@ ALIKE_MAX: Final = 20
 """Amounts are drawn on one axis if the largest of one is at most so many times that of the other."""
 
 
+DIGITS_BEYOND_SHOWN: Final = 4
+"""So many more digits than are shown of a number say where its mark stands."""
+
+
 class Kind(StrEnum):
     """The kinds of pictures."""
 
@@ -337,9 +341,15 @@ def values_of(shape: Shape, used: Sequence[Facet]) -> list[dict[str, Scalar]]:
 
 
 def _cells(used: Facet) -> Sequence[Scalar]:
-    if used.numbers is used.cells or not used.numbers:
+    if not used.numbers or (used.numbers is used.cells and not any(type(cell) is float for cell in used.cells)):
         return used.cells
-    return [None if number is None else _plain(number) for number in used.numbers]
+    digits = used.format.digits + DIGITS_BEYOND_SHOWN
+    return [None if number is None else _rounded(_plain(number), digits) for number in used.numbers]
+
+
+def _rounded(number: float, digits: int) -> int | float:
+    """Return a number without the noise of adding floats."""
+    return round(number, digits) if isinstance(number, float) else number
 
 
 def in_order(values: list[dict[str, Scalar]], x: Facet) -> list[dict[str, Scalar]]:

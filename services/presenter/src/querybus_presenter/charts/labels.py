@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any, Final
 
@@ -18,6 +19,8 @@ from querybus_presenter.charts.kinds import Kind, Plot, label_in
 from querybus_presenter.charts.style import HEIGHT, INK, RING_RADIUS, WIDTH, datum_of, short_figure
 
 Layer = Mapping[str, object]
+Figure = Callable[[str], Mapping[str, object]]
+"""Returns the text of a value's figure, by its name."""
 
 BARS_LABELLED_MAX: Final = 12
 """So many upright bars have space for a figure each; of more only the highest has one."""
@@ -39,20 +42,21 @@ class Labels:
     is_legend: bool = False
 
 
-def labels_of(plot: Plot, language: Language) -> Labels:
-    """Return the labels that a plot has space for."""
+def labels_of(plot: Plot, language: Language, percents: Mapping[str, int]) -> Labels:
+    """Return the labels that a plot has space for; `percents` are the digits of its percentages, by name."""
+    figure = partial(_figure, language=language, percents=percents)
     encoding: Any = plot.encoding
     match plot.kind:
         case Kind.BAR:
-            return Labels(tuple(_at_bars(plot, encoding, language)))
+            return Labels(tuple(_at_bars(plot, encoding, figure)))
         case Kind.LINE if "color" in encoding:
             return _at_ends(plot, encoding)
         case Kind.LINE | Kind.AREA if "color" not in encoding:
-            return Labels(_at_points(plot, encoding, language))
+            return Labels(_at_points(plot, encoding, figure))
         case Kind.PIE:
             return _around_ring(plot, encoding)
         case Kind.HEATMAP:
-            return _in_cells(plot, encoding, language)
+            return _in_cells(plot, encoding, figure)
         case Kind.HISTOGRAM:
             return Labels((_text({"aggregate": "count", "type": "quantitative"}, dy=-_GAP_PX, baseline="bottom"),))
         case Kind.SCATTER:
@@ -70,37 +74,37 @@ def _text(
     return {**chosen, "mark": {"type": "text", "tooltip": True, **mark}, "encoding": encoding}
 
 
-def _figure(field: str, language: Language) -> Mapping[str, object]:
-    return {"value": {"expr": short_figure(field, language)}}
+def _figure(field: str, *, language: Language, percents: Mapping[str, int]) -> Mapping[str, object]:
+    return {"value": {"expr": short_figure(field, language, percents)}}
 
 
-def _at_bars(plot: Plot, encoding: Mapping[str, Any], language: Language) -> Iterator[Layer]:
+def _at_bars(plot: Plot, encoding: Mapping[str, Any], figure: Figure) -> Iterator[Layer]:
     lies = encoding["x"]["type"] == "quantitative"
     amount = _key(encoding["x" if lies else "y"])
     datum = datum_of(amount)
     if lies:
         side = {"expr": f"{datum} < 0 ? 'right' : 'left'"}
-        yield _text(_figure(amount, language), align=side, dx={"expr": f"{datum} < 0 ? -{_GAP_PX} : {_GAP_PX}"})
+        yield _text(figure(amount), align=side, dx={"expr": f"{datum} < 0 ? -{_GAP_PX} : {_GAP_PX}"})
         return
     highest = max((_number(value, amount) for value in plot.values), default=0.0)
     yield _text(
-        _figure(amount, language),
+        figure(amount),
         only="" if len(plot.values) <= BARS_LABELLED_MAX else f"{datum} === {json.dumps(highest)}",
         baseline={"expr": f"{datum} < 0 ? 'top' : 'bottom'"},
         dy={"expr": f"{datum} < 0 ? {_GAP_PX - 2} : -{_GAP_PX - 2}"},
     )
 
 
-def _at_points(plot: Plot, encoding: Mapping[str, Any], language: Language) -> tuple[Layer, ...]:
+def _at_points(plot: Plot, encoding: Mapping[str, Any], figure: Figure) -> tuple[Layer, ...]:
     """Return the figures of a line's highest and last points."""
     amount, step = _key(encoding["y"]), _key(encoding["x"])
     last = plot.values[-1]
     highest = max(plot.values, key=lambda value: _number(value, amount))
-    figure = _figure(amount, language)
-    at_end = _own([last], _text(figure, align="left", dx=8))
+    written = figure(amount)
+    at_end = _own([last], _text(written, align="left", dx=8))
     if highest[step] == last[step]:
         return (at_end,)
-    return at_end, _own([highest], _text(figure, baseline="bottom", dy=-_GAP_PX))
+    return at_end, _own([highest], _text(written, baseline="bottom", dy=-_GAP_PX))
 
 
 def _at_ends(plot: Plot, encoding: Mapping[str, Any]) -> Labels:
@@ -174,7 +178,7 @@ def _around_ring(plot: Plot, encoding: Mapping[str, Any]) -> Labels:
     return Labels((_text(text, radius=radius, align=side, limit=NAME_WIDTH_MAX_PX),), is_legend=True)
 
 
-def _in_cells(plot: Plot, encoding: Mapping[str, Any], language: Language) -> Labels:
+def _in_cells(plot: Plot, encoding: Mapping[str, Any], figure: Figure) -> Labels:
     if len({value[_key(encoding["x"])] for value in plot.values}) > COLUMNS_LABELLED_MAX:
         return Labels()
     amount = _key(encoding["color"])
@@ -182,7 +186,7 @@ def _in_cells(plot: Plot, encoding: Mapping[str, Any], language: Language) -> La
     # White on the dark half of the colours, ink on the light one.
     middle = (min(numbers) + max(numbers)) / 2
     color = {"condition": {"test": f"{datum_of(amount)} > {middle}", "value": "white"}, "value": INK}
-    return Labels((_text(_figure(amount, language), color=color),), is_legend=True)
+    return Labels((_text(figure(amount), color=color),), is_legend=True)
 
 
 def _beside_points(plot: Plot, encoding: Mapping[str, Any]) -> Iterator[Layer]:

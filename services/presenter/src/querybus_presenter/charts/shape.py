@@ -9,25 +9,24 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from typing import Final, cast
 
 from querybus.core.catalog import ColumnKind
-from querybus.core.messages import Result, Scalar
-from querybus_presenter.summaries.values import NUMERIC, TEMPORAL, Grain, is_money, is_year
+from querybus.core.messages import ColumnFormat, FormatKind, Grain, Result, Scalar
+from querybus_presenter.formats.decide import format_of
+from querybus_presenter.formats.facts import ColumnFacts
+from querybus_presenter.summaries.values import NUMERIC, TEMPORAL
 
 Number = int | float | Decimal
 Key = tuple[float, ...] | str
 """Where a cell stands in its column's natural order."""
 
 RANGES_MIN: Final = 2
-GRAIN_DATES_MIN: Final = 3
-_FIRST = re.compile(r"\d{4}-\d{2}(?:-01)?(?:[T ]00:00(?::00(?:\.0+)?)?(?:Z|[+-]00:?00)?)?")
 FLOAT_DECIMALS_MAX: Final = 9
 _CATEGORIES: Final = frozenset({ColumnKind.TEXT, ColumnKind.BOOLEAN, ColumnKind.OTHER})
-_IDENTITY = re.compile(r"(?:^|[\W_])(?:id|no|code|key|number|zip)$|编号$|[a-z]Id$|[a-z]ID$")
 _LATITUDE = re.compile(r"(?:^|[\W_])(?:lat|latitude)$|纬度$", re.IGNORECASE)
 _LONGITUDE = re.compile(r"(?:^|[\W_])(?:lon|lng|long|longitude)$|经度$", re.IGNORECASE)
 _ADDS_UP = re.compile(
@@ -41,14 +40,10 @@ _DOES_NOT_ADD_UP = re.compile(
     r"|/(?!.*\bover\b)",
     re.IGNORECASE | re.DOTALL,
 )
-_PART_OF_WHOLE = re.compile(r"percent|share|proportion|占比|百分比|比例|份额", re.IGNORECASE)
 
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?")
 _MONTH_OF_YEAR = re.compile(r"(\d{4})[-/.](0[1-9]|1[0-2])")
 QUARTER_STARTS: Final = frozenset({"01", "04", "07", "10"})
-_CALLED_QUARTER = re.compile(r"quarter|季度", re.IGNORECASE)
-_CALLED_MONTH = re.compile(r"(?:^|[\W_])month$|月份?$", re.IGNORECASE)
-_CALLED_YEAR = re.compile(r"(?:^|[\W_])year$|年份?$", re.IGNORECASE)
 _PERIOD = re.compile(r"(\d{4})[- ]?[QW](\d{1,2})", re.IGNORECASE)
 _YEAR = re.compile(r"1[89]\d{2}|20\d{2}|2100")
 _YEAR_IN_CHINESE = re.compile(r"(\d{4})年(?:第?(\d{1,2})(?:月|季度|周)(?:(\d{1,2})日)?)?")
@@ -98,7 +93,8 @@ class Role(StrEnum):
 class Facet:
     """One column: its cells, its numbers if it is an amount, and its keys if it has an order of its own.
 
-    `is_dated` says that the cells are dates that a time axis can read; otherwise an order is shown step by step.
+    Numbers are in what is shown: percent of shares, whole units of cents. `is_dated` says that the cells are dates that a
+    time axis can read; otherwise an order is shown step by step.
     """
 
     name: str
@@ -106,11 +102,10 @@ class Facet:
     kind: ColumnKind
     role: Role
     cells: tuple[Scalar, ...]
+    format: ColumnFormat
     numbers: tuple[Number | None, ...] = ()
     keys: tuple[Key | None, ...] = ()
     is_dated: bool = False
-    as_year: bool = False
-    unit: str = ""
 
     @property
     def distinct(self) -> int:
@@ -118,33 +113,19 @@ class Facet:
         return len({None if cell is None else str(cell) for cell in self.cells})
 
     @property
-    def grain(self) -> Grain:
-        """What each date stands for: a month where all are firsts of months, a year where all are New Year's Days.
+    def unit(self) -> str:
+        """What the amounts are in, as it stands beside them."""
+        return "%" if self.format.kind is FormatKind.PERCENT else self.format.unit
 
-        A quarter is one where the column says so: the first of a month in four may also be a month. So are a few months or years.
-        """
-        dates = [str(cell) for cell in self.cells if cell is not None] if self.is_dated else []
-        if not dates or not all(_FIRST.fullmatch(date) for date in dates):
-            return "day"
-        if self._is_called(_CALLED_QUARTER) and all(date[5:7] in QUARTER_STARTS for date in dates):
-            return "quarter"
-        are_years = all(date[5:7] == "01" for date in dates)
-        if len(set(dates)) < GRAIN_DATES_MIN:
-            is_year = are_years and self._is_called(_CALLED_YEAR)
-            return "year" if is_year else "month" if self._is_called(_CALLED_MONTH) else "day"
-        return "year" if are_years else "month"
+    @property
+    def grain(self) -> Grain:
+        """What each date stands for."""
+        return self.format.grain if self.is_dated else "day"
 
     @property
     def has_gaps(self) -> bool:
         """Whether a cell holds no value."""
         return None in self.cells
-
-    @property
-    def with_cents(self) -> bool:
-        """Whether the amounts are money, and not all of them whole."""
-        return (is_money(self.name) or is_money(self.label)) and any(
-            number is not None and number % 1 for number in self.numbers
-        )
 
     @property
     def adds_up(self) -> bool:
@@ -161,11 +142,7 @@ class Facet:
     def is_part_of_whole(self) -> bool:
         """Whether the amounts are shares that make up one whole."""
         known = [float(number) for number in self.numbers if number is not None]
-        is_named = _PART_OF_WHOLE.search(f"{self.name} {self.label}") is not None
-        return is_named and any(abs(math.fsum(known) - whole) <= whole / 50 for whole in (1.0, 100.0))
-
-    def _is_called(self, words: re.Pattern[str]) -> bool:
-        return any(words.search(text) for text in (self.name, self.label))
+        return self.format.kind is FormatKind.PERCENT and abs(math.fsum(known) - 100) <= 2
 
     @property
     def is_latitude(self) -> bool:
@@ -191,40 +168,44 @@ class Shape:
         return [facet for facet in self.facets if facet.role in roles]
 
 
-def shape_of(result: Result, labels: Sequence[str], units: Sequence[str] = ()) -> Shape:
-    """Return the shape of a result; `labels` and `units` are what its reader sees. ValueError for rows of another width."""
+def shape_of(result: Result, labels: Sequence[str], formats: Sequence[ColumnFormat] = ()) -> Shape:
+    """Return the shape of a result; `labels` and `formats` are what its reader sees. ValueError for rows of another width.
+
+    Without formats the columns are taken for plain columns of their names, as where no statement is at hand.
+    """
     rows = result.rows
-    columns = list(zip(*rows, strict=True)) if rows else [()] * len(result.columns)
+    columns: list[tuple[Scalar, ...]] = list(zip(*rows, strict=True)) if rows else [()] * len(result.columns)
+    if not formats:
+        known = zip(result.columns, columns, strict=True)
+        formats = [format_of(ColumnFacts(column.name), column.kind, cells) for column, cells in known]
     facets = tuple(
-        replace(facet(column.name, label, column.kind, cells), unit=unit)
-        for column, label, cells, unit in zip(result.columns, labels, columns, units or [""] * len(labels), strict=True)
+        facet(column.name, label, column.kind, cells, how)
+        for column, label, cells, how in zip(result.columns, labels, columns, formats, strict=True)
     )
     is_whole = len(rows) == result.row_count and not result.truncated
     return Shape(facets, len(rows), result.row_count, is_whole, result.truncated)
 
 
-def facet(name: str, label: str, kind: ColumnKind, cells: tuple[Scalar, ...]) -> Facet:
+def facet(name: str, label: str, kind: ColumnKind, cells: tuple[Scalar, ...], how: ColumnFormat) -> Facet:
     """Return what one column is."""
 
     def made(role: Role, **more: object) -> Facet:
-        return Facet(name, label, kind, role, cells, **more)  # type: ignore[arg-type]
+        return Facet(name, label, kind, role, cells, how, **more)  # type: ignore[arg-type]
 
-    as_year = is_year(name) or is_year(label)
     if not cells or all(cell is None for cell in cells):
-        return made(Role.OTHER, as_year=as_year)
+        return made(Role.OTHER)
     if kind in NUMERIC or (kind is ColumnKind.OTHER and all(_is_number(cell) for cell in cells if cell is not None)):
         numbers = _amounts(cells)
         if numbers is not cells and any(a is None and b is not None for a, b in zip(numbers, cells, strict=True)):
-            return made(Role.OTHER, as_year=as_year)
+            return made(Role.OTHER)
         whole = all(isinstance(number, int) for number in numbers if number is not None)
-        # "Revenue year before" has a year in its name and none in its cells.
-        if as_year and all(number is None or (number == int(number) and 0 < number < 3_000) for number in numbers):
-            return made(Role.TIME, numbers=numbers, keys=tuple(map(_one, numbers)), as_year=True)
+        if how.kind is FormatKind.YEAR:
+            return made(Role.TIME, numbers=numbers, keys=tuple(map(_one, numbers)))
         if whole and (keys := _counted(name, label, numbers)):
             return made(Role.ORDER, numbers=numbers, keys=keys)
-        if _IDENTITY.search(name):
+        if how.kind is FormatKind.ID:
             return made(Role.IDENTITY, numbers=numbers)
-        return made(Role.AMOUNT, numbers=numbers)
+        return made(Role.AMOUNT, numbers=scaled(numbers, how))
     if kind in TEMPORAL or kind in _CATEGORIES:
         if keys := _keys(cells, _dated):
             return made(Role.TIME, keys=keys, is_dated=True)
@@ -233,6 +214,14 @@ def facet(name: str, label: str, kind: ColumnKind, cells: tuple[Scalar, ...]) ->
         if kind in _CATEGORIES and (keys := _keys(cells, _ordered) or _ranges(cells)):
             return made(Role.ORDER, keys=keys)
     return made(Role.CATEGORY if kind in _CATEGORIES else Role.OTHER)
+
+
+def scaled(numbers: tuple[Number | None, ...], how: ColumnFormat) -> tuple[Number | None, ...]:
+    """Return numbers in what their column shows: 27.68 percent of a share of 0.2768."""
+    if how.factor == 1:
+        return numbers
+    factor = Decimal(str(how.factor))
+    return tuple(None if number is None else decimal(number) * factor for number in numbers)
 
 
 def amount(cell: Scalar) -> Number | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -59,8 +60,10 @@ _DIVISORS: Final = {"k": "1e3"}
 TICKS: Final = 6
 
 
-def _short_number(channel: str, language: Language) -> str:
+def _short_number(channel: str, language: Language, *, is_percent: bool) -> str:
     """Return the expression that writes an axis's labels, all of them in one unit."""
+    if is_percent:
+        return "format(datum.value, ',~r') + '%'"
     most = f"max(abs(domain('{channel}')[0]), abs(domain('{channel}')[1]))"
     text = "format(datum.value, ',~r')"
     for least, unit in reversed(_UNITS[language]):
@@ -74,9 +77,14 @@ def datum_of(key: str) -> str:
     return f"datum[{json.dumps(key, ensure_ascii=False)}]"
 
 
-def short_figure(key: str, language: Language) -> str:
-    """Return the expression that writes a value's own figure: with three digits and a unit where it is large, four in Chinese."""
+def short_figure(key: str, language: Language, percents: Mapping[str, int]) -> str:
+    """Return the expression that writes a value's own figure: with three digits and a unit where it is large, four in Chinese.
+
+    `percents` are the digits that percentages have, by what they are called: these are written as in the table.
+    """
     datum = datum_of(key)
+    if key in percents:
+        return f"format({datum}, ',.{percents[key]}f') + '%'"
     text = f"format({datum}, abs({datum}) >= 1 ? ',.2~f' : ',.2~r')"
     for least, unit in reversed(_UNITS[language]):
         digits = 3 if language == "en" else 4
@@ -96,13 +104,16 @@ def size_of(encoding: Mapping[str, Any]) -> Mapping[str, object]:
     return {"width": WIDTH, "height": {"step": BAR_STEP} if lies else HEIGHT}
 
 
-def with_short_numbers(encoding: Mapping[str, Any], language: Language) -> Mapping[str, object]:
+def with_short_numbers(
+    encoding: Mapping[str, Any], language: Language, percents: Mapping[str, int]
+) -> Mapping[str, object]:
     """Return the encoding with axes that write 1.2M for 1,200,000, and upright words."""
     made: dict[str, object] = {}
     for channel, item in encoding.items():
         is_amount = channel in ("x", "y") and item.get("type") == "quantitative" and not item.get("bin")
         is_words = channel == "x" and item.get("type") in ("nominal", "ordinal")
-        written = {"labelExpr": _short_number(channel, language), "tickCount": TICKS}
+        is_percent = re.sub(r"\\(.)", r"\1", str(item.get("field"))) in percents
+        written = {"labelExpr": _short_number(channel, language, is_percent=is_percent), "tickCount": TICKS}
         axis = written if is_amount else {"labelAngle": 0} if is_words else {}
         made[channel] = {**item, "axis": {**item.get("axis", {}), **axis}} if axis else item
     return made

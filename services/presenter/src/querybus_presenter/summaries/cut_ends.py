@@ -92,7 +92,7 @@ def what_is_cut(
     first, last = points
 
     def named(place: Scalar) -> str:
-        name = in_words(place, x.kind, texts, as_year=x.as_year, grain=x.grain)
+        name = in_words(place, x.kind, texts, x.format)
         return texts.summary["week_of"].format(day=name) if ends.are_weeks else name
 
     said: list[str] = []
@@ -142,7 +142,7 @@ def _is_month(point: Scalar) -> bool:
 
 
 def _is_year(point: Scalar, facet: Facet) -> bool:
-    return (facet.as_year or facet.role is Role.TIME) and _YEAR.fullmatch(str(point)) is not None
+    return facet.role is Role.TIME and _YEAR.fullmatch(str(point)) is not None
 
 
 def _day(text: str | None) -> dt.date | None:

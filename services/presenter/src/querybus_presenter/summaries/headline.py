@@ -50,3 +50,9 @@ def _listed(labels: Sequence[str], texts: Texts) -> str:
         return "".join(named)
     *others, last = named
     return texts.summary["comma"].join(others) + texts.summary["last_comma"] + last
+
+
+def first_sentence(text: str, texts: Texts) -> str:
+    """Return how a question was read without what its words mean, which is no title."""
+    end = texts.reading["line"][-1]
+    return text.partition(f"{end} ")[0]

@@ -14,7 +14,8 @@ from decimal import Decimal
 from functools import partial
 from typing import Final
 
-from querybus.core.messages import Reading, Scalar
+from querybus.core.messages import FormatKind, Reading, Scalar
+from querybus.text.rows.shown_rows import shown_figure
 from querybus_presenter.charts.shape import Facet, Key, Number, Role, Shape, decimal, total
 from querybus_presenter.summaries.cut_ends import Days, cut_ends, what_is_cut
 from querybus_presenter.summaries.headline import headline
@@ -122,7 +123,7 @@ def _one_row(shape: Shape, labels: Sequence[str], texts: Texts, counted: str | N
 
 def _cell(facet: Facet, texts: Texts) -> str:
     """Return the one cell of a column in words, with its unit."""
-    value = in_words(facet.cells[0], facet.kind, texts, as_year=facet.as_year, with_cents=facet.with_cents)
+    value = in_words(facet.cells[0], facet.kind, texts, facet.format)
     return with_unit(value, facet.unit, texts.language) if value and facet.numbers else value
 
 
@@ -170,11 +171,7 @@ def _names(facet: Facet, texts: Texts) -> list[str]:
     """Return the cells of a column in words; fewer than there are where one is empty or too long to be said."""
     if facet.role is Role.AMOUNT:
         return _amounts([number for number in facet.numbers if number is not None], facet, texts)
-    cells = [
-        in_words(cell, facet.kind, texts, as_year=facet.as_year, grain=facet.grain)  # type: ignore[arg-type]
-        for cell in facet.cells
-        if cell is not None
-    ]
+    cells = [in_words(cell, facet.kind, texts, facet.format) for cell in facet.cells if cell is not None]
     return [cell for cell in cells if cell and len(cell) <= LISTED_LENGTH_MAX and cell.isprintable()]
 
 
@@ -204,7 +201,7 @@ def _figures(
     if len(known) < 2:
         return []
 
-    named = partial(in_words, kind=x.kind, texts=texts, as_year=x.as_year, grain=x.grain)
+    named = partial(in_words, kind=x.kind, texts=texts, how=x.format)
     ranked = sorted(known, key=lambda item: item[0])
     (low, low_name), (high, high_name) = ranked[0], ranked[-1]
     if low == high and not is_listed:
@@ -276,7 +273,7 @@ def _total_and_share(
 ) -> list[str]:
     said = [_total(whole, y, texts, label)]
     high, high_name = ranked[-1]
-    name = in_words(high_name, x.kind, texts, as_year=x.as_year, grain=x.grain)
+    name = in_words(high_name, x.kind, texts, x.format)
     if x.role is Role.CATEGORY and _is_division(x, ranked) and name:
         share = number_in_words(round(decimal(high) * 100 / decimal(whole), 1))
         said.append(texts.summary["top_share"].format(name=name, share=share))
@@ -334,7 +331,7 @@ def _course(
 def _trend(
     start: tuple[Key, Scalar, Number], end: tuple[Key, Scalar, Number], x: Facet, y: Facet, texts: Texts, it: str
 ) -> str:
-    first, last = (in_words(item[1], x.kind, texts, as_year=x.as_year, grain=x.grain) for item in (start, end))
+    first, last = (in_words(item[1], x.kind, texts, x.format) for item in (start, end))
     before, after = _amounts((start[2], end[2]), y, texts)
     if before == after:
         return texts.summary["level"].format(it=it, first=first, last=last, value=before)
@@ -375,10 +372,7 @@ def _of_column(column: Facet, label: str, texts: Texts) -> list[str]:
         known_cells = [
             cell for _, cell in sorted((k, c) for k, c in zip(column.keys, column.cells, strict=True) if k is not None)
         ]
-        first, last_ = (
-            in_words(item, column.kind, texts, as_year=column.as_year, grain=column.grain)
-            for item in (known_cells[0], known_cells[-1])
-        )
+        first, last_ = (in_words(item, column.kind, texts, column.format) for item in (known_cells[0], known_cells[-1]))
         return [texts.summary["span"].format(label=label, first=first, last=last_)] if first != last_ else []
     if column.role is not Role.CATEGORY:
         return []
@@ -400,7 +394,9 @@ def _of_column(column: Facet, label: str, texts: Texts) -> list[str]:
 def _amounts(numbers: Sequence[Number], column: Facet, texts: Texts) -> list[str]:
     """Return amounts that are said together: large ones as people say them, unless different ones would read alike."""
     values = [decimal(number) for number in numbers]
-    exact = [number_in_words(value, with_cents=column.with_cents) for value in values]
+    exact = [shown_figure(value, column.format.digits) for value in values]
+    if column.format.kind is FormatKind.PERCENT:
+        return [with_unit(text, column.unit, texts.language) for text in exact]
     spoken = [large_in_words(value, texts.language) or text for value, text in zip(values, exact, strict=True)]
     chosen = spoken if len(set(spoken)) == len(set(exact)) else exact
     return [with_unit(text, column.unit, texts.language) for text in chosen]

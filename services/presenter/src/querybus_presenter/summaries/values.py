@@ -9,10 +9,11 @@ import datetime as dt
 import re
 from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
-from typing import Final, Literal
+from typing import Final
 
 from querybus.core.catalog import ColumnKind, Language
-from querybus.core.messages import Scalar
+from querybus.core.messages import ColumnFormat, Grain, Scalar
+from querybus.text.rows.shown_rows import shown_figure
 from querybus_presenter.wording.texts import Texts
 
 DECIMALS_MAX: Final = 2
@@ -37,13 +38,6 @@ MONTHS: Final = [
 ]
 _DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?")
 _MONTH = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])")
-_YEAR_LIKE = re.compile(r"(?:^|[\W_])(?:year|yr|decade)(?:$|[\W_])|(?:年份?|年代)$", re.IGNORECASE)
-
-_MONEY_LIKE = re.compile(
-    r"(?:^|[\W_])(?:price|revenue|amount|cost|salary|wage|budget|turnover|income|profit|fee|payment|balance)s?(?:$|_)"
-    r"|(?:金额|销售额|营业额|价格|单价|总价|收入|成本|费用|工资|薪资|利润|预算|余额)$",
-    re.IGNORECASE,
-)
 
 
 def number(value: Scalar) -> Decimal | None:
@@ -61,36 +55,18 @@ def number(value: Scalar) -> Decimal | None:
     return result if result.is_finite() else None
 
 
-def is_year(name: str) -> bool:
-    """Return whether a column's name or label says that its numbers are years, which take no separators.
-
-    >>> is_year("Year of birth"), is_year("birth_year"), is_year("yearly total"), is_year("出生年份")
-    (True, True, False, True)
-    """
-    return _YEAR_LIKE.search(name) is not None
-
-
-Grain = Literal["day", "month", "quarter", "year"]
-"""What one date of a column stands for."""
-
-
-def in_words(
-    value: Scalar,
-    kind: ColumnKind,
-    texts: Texts,
-    *,
-    as_year: bool = False,
-    with_cents: bool = False,
-    grain: Grain = "day",
-) -> str:
-    """Return a cell as a sentence may hold it; the empty text for no value."""
+def in_words(value: Scalar, kind: ColumnKind, texts: Texts, how: ColumnFormat | None = None) -> str:
+    """Return a cell as a sentence may hold it, by its column's format; the empty text for no value."""
     if value is None:
         return ""
     if isinstance(value, bool) or kind is ColumnKind.BOOLEAN:
         return texts.summary["yes" if value in (True, 1, "1", "true", "t") else "no"]
     result = number(value) if kind in NUMERIC or not isinstance(value, str) else None
     if result is not None:
-        return str(value) if as_year else number_in_words(result, with_cents=with_cents)
+        if how is None:
+            return number_in_words(result)
+        return str(value) if not how.is_figure else shown_figure(result, how.digits, how.factor)
+    grain = how.grain if how is not None else "day"
     text = str(value)
     if _MONTH.fullmatch(text):
         return date_in_words(f"{text}-01", texts.language, "month") or text
@@ -99,25 +75,12 @@ def in_words(
     return text if len(text) <= TEXT_LENGTH_MAX else text[: TEXT_LENGTH_MAX - 1] + "…"
 
 
-def is_money(name: str) -> bool:
-    """Return whether a column's name or label says that its numbers are sums of money.
-
-    >>> is_money("unit_price"), is_money("销售额"), is_money("amount of rain"), is_money("priced items")
-    (True, True, False, False)
-    """
-    return _MONEY_LIKE.search(name) is not None
-
-
-def number_in_words(value: Decimal, *, with_cents: bool = False) -> str:
-    """Return a number with thousands apart; both languages write them alike. Money is shown with its cents.
+def number_in_words(value: Decimal) -> str:
+    """Return a number that no column holds with thousands apart; both languages write them alike.
 
     >>> [number_in_words(Decimal(text)) for text in ("1234567", "1234.5", "3.14159", "0.01164", "0.000123456", "-0.00")]
     ['1,234,567', '1,234.5', '3.14', '0.0116', '0.000123', '0']
-    >>> number_in_words(Decimal("1234.5"), with_cents=True)
-    '1,234.50'
     """
-    if with_cents and abs(value) >= Decimal("0.01"):
-        return f"{value:,.2f}"
     if not value:
         return "0"
     decimals = max(DECIMALS_MAX, 2 - value.adjusted())

@@ -6,13 +6,12 @@ comes from a sub-query, a common table expression or a calculation has no lineag
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from sqlglot import exp
 
-from querybus.core.catalog import Catalog, Column, Dialect, Language, Table
+from querybus.core.catalog import Catalog, Column, Dialect, Table
 from querybus.sql.conditions.scope import Scope, outermost, scope_of
 from querybus_presenter.wording.percentages import percentage_in
 from querybus_presenter.wording.statement import read
@@ -32,13 +31,6 @@ class Lineage:
 
     column: Column | None = None
     function: str | None = None
-
-    @property
-    def unit(self) -> Mapping[Language, str]:
-        """What its amounts are in; a number of rows is in nothing."""
-        if self.function == "percentage":
-            return {"en": "%", "zh": "%"}
-        return {} if self.column is None or self.function == "count" else self.column.unit
 
 
 _UNKNOWN: Final = Lineage()

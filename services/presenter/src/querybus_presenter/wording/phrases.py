@@ -292,8 +292,10 @@ class Phrases:
             return None
         if written.is_string or self.with_names:
             return text if self.with_names else self._moment(written) or text
-        whole = written.is_int
-        return in_words(text, ColumnKind.NUMBER, self.texts, as_year=whole and 1_000 <= int(text) <= 2_999)
+        # What is compared may be a year, and reads as well without a separator where it is none.
+        if written.is_int and 1_000 <= int(text) <= 2_999:
+            return text
+        return in_words(text, ColumnKind.NUMBER, self.texts)
 
     def condition(self, node: exp.Expr) -> str | None:
         """Return a condition in words."""

@@ -33,8 +33,8 @@ def seen_result(result: Result, audience: Audience) -> Result:
     return result.model_copy(update={"columns": columns, "rows": masked_rows(result.rows, kinds)})
 
 
-def unmasked(result: Result, names: Sequence[str], audience: Audience) -> tuple[Result, tuple[str, ...]]:
-    """Return the columns of which a sentence or picture can speak, with their names: initials and stars say nothing."""
+def unmasked(result: Result, names: Sequence[_CellT], audience: Audience) -> tuple[Result, tuple[_CellT, ...]]:
+    """Return the columns of which a sentence or picture can speak, with their names or formats: stars say nothing."""
     kept = [n for n, column in enumerate(result.columns) if audience != "business" or column.personal is None]
     if len(kept) == len(result.columns):
         return result, tuple(names)

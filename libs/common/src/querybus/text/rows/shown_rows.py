@@ -1,6 +1,6 @@
-"""Rows as people read them: figures with the digits of their column, years and ids as they are, months and quarters by name.
+"""Rows as people read them, by the format that an answer's columns have: the page's `values.js` does the same for browsers.
 
-The page's `values.js` does the same for browsers.
+A column without a format is of an answer stored before there were any: its cells are shown as they are, without guesses.
 """
 
 from __future__ import annotations
@@ -9,18 +9,19 @@ import calendar
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
+from typing import Any, Final, cast
 
 from querybus.core.catalog import Language
 
-_YEAR: Final = re.compile(r"year|年", re.IGNORECASE)
-_MONTH: Final = re.compile(r"month|月", re.IGNORECASE)
-_QUARTER: Final = re.compile(r"quarter|季度", re.IGNORECASE)
-_FIRST: Final = re.compile(r"(\d{4})-(\d{2})(?:-01(?:[T ]00:00:00(?:\.0+)?)?)?")
-_MIDNIGHT: Final = re.compile(r" 00:00:00(?:\.0+)?$")
-_IDENTITY: Final = re.compile(r"(?:^|\b|_)(?:id|no|number|code|zip|postcode)$|编号|号码|代码|邮编", re.IGNORECASE)
-SMALL_DIGITS: Final = 4
-"""Behind the point, of figures below one."""
+_FIGURES: Final = frozenset({"integer", "number", "money", "percent"})
+_DAY: Final = re.compile(r"(\d{4})-(\d{2})(?:-(\d{2}))?")
+_MIDNIGHT: Final = re.compile(r"[T ]00:00(?::00(?:\.0+)?)?(?:Z|[+-]\d{2}(?::?\d{2})?)?$")
+_FRACTION: Final = re.compile(r"(:\d{2})\.\d+")
+_UTC: Final = re.compile(r"(?:Z|[+-]00(?::?00)?)$")
+_EXPONENT_MIN: Final = Decimal("1e21")
+"""From here on a number is written with an exponent, as in browsers."""
+_TRUTHS: Final[Mapping[Language, tuple[str, str]]] = {"en": ("yes", "no"), "zh": ("是", "否")}
 
 
 def shown_rows(
@@ -28,70 +29,85 @@ def shown_rows(
 ) -> list[list[str]]:
     """Return the cells of an answer's rows as text; NULL is empty.
 
-    >>> columns = [{"label": "month", "kind": "date"}, {"label": "revenue", "kind": "number"}]
+    >>> month = {"label": "month", "format": {"kind": "date", "grain": "month"}}
+    >>> columns = [month, {"label": "revenue", "format": {"kind": "number", "digits": 2}}]
     >>> shown_rows(columns, [["2025-01-01", 1011954.2700000091], ["2025-02-01", 5]], "en")
     [['Jan 2025', '1,011,954.27'], ['Feb 2025', '5.00']]
     """
-    whole = list(rows)
-    by_column = [_column(column, [row[place] for row in whole], language) for place, column in enumerate(columns)]
-    return [list(cells) for cells in zip(*by_column, strict=True)] if by_column else []
+    formats = [cast("Mapping[str, Any] | None", column.get("format")) for column in columns]
+    return [[shown_cell(cell, how, language) for cell, how in zip(row, formats, strict=True)] for row in rows]
 
 
-def _column(column: Mapping[str, Any], cells: Sequence[Any], language: Language) -> list[str]:
-    label, kind = str(column["label"]), column.get("kind")
-    if kind in ("integer", "number") and not _are_years(label, cells) and not _IDENTITY.search(label):
-        digits = max((_digits(cell) for cell in cells if isinstance(cell, int | float)), default=0)
-        return [_figure(cell, digits) for cell in cells]
-    if kind in ("date", "datetime", "text") and (_MONTH.search(label) or _QUARTER.search(label)):
-        firsts = [_FIRST.fullmatch(str(cell)) for cell in cells if cell is not None]
-        begins = all(first is not None and first.group(2) in _QUARTER_MONTHS for first in firsts)
-        named = _quarter if _QUARTER.search(label) and begins else _month if _MONTH.search(label) else None
-        if firsts and all(firsts) and named is not None:
-            return ["" if cell is None else named(str(cell), language) for cell in cells]
-    if kind == "datetime":
-        return ["" if cell is None else _MIDNIGHT.sub("", str(cell).replace("T", " ")) for cell in cells]
-    return ["" if cell is None else str(cell) for cell in cells]
+def is_figure(column: Mapping[str, Any]) -> bool:
+    """Return whether a column's cells stand to the right: amounts, and without a format whatever are numbers."""
+    how = cast("Mapping[str, Any] | None", column.get("format"))
+    return column.get("kind") in ("integer", "number") if how is None else how.get("kind") in _FIGURES
 
 
-_QUARTER_MONTHS: Final = ("01", "04", "07", "10")
+def shown_cell(cell: Any, how: Mapping[str, Any] | None, language: Language) -> str:
+    """Return one cell as text; `how` is its column's format.
 
-
-def _quarter(text: str, language: Language) -> str:
-    year, number = text[:4], (int(text[5:7]) + 2) // 3
-    return f"{year}年第{number}季度" if language == "zh" else f"Q{number} {year}"
-
-
-def _are_years(label: str, cells: Sequence[Any]) -> bool:
-    """Whether figures are years: called so, and none is anything else."""
-    return _YEAR.search(label) is not None and all(
-        cell is None or (isinstance(cell, int) and 1_000 <= cell <= 2_999) for cell in cells
-    )
-
-
-def _digits(cell: float) -> int:
-    if isinstance(cell, int) or not math.isfinite(cell) or cell.is_integer():
-        return 0
-    return 2 if abs(cell) >= 1 else SMALL_DIGITS
-
-
-def _figure(cell: Any, digits: int) -> str:
+    >>> share = {"kind": "percent", "digits": 1, "factor": 100.0}
+    >>> shown_cell(0.2768, share, "en"), shown_cell(2026, {"kind": "year"}, "en"), shown_cell(0.1 + 0.2, None, "en")
+    ('27.7%', '2026', '0.3')
+    """
     if cell is None:
         return ""
-    if isinstance(cell, bool) or not isinstance(cell, int | float):
+    kind = how.get("kind") if how is not None else None
+    if how is None or kind is None:
+        return _plain(cell)
+    if kind == "boolean":
+        return _TRUTHS[language][cell not in (True, 1, "1", "t", "true", "True")]
+    if kind in _FIGURES:
+        figure = shown_figure(cell, int(how.get("digits") or 0), float(how.get("factor") or 1))
+        return f"{figure}%" if kind == "percent" and figure[-1:].isdigit() else figure
+    if kind == "date":
+        return _date(str(cell), str(how.get("grain") or "day"), language)
+    if kind == "datetime":
+        return _UTC.sub(" UTC", _FRACTION.sub(r"\1", str(cell).replace("T", " ")))
+    return _plain(cell)
+
+
+def shown_figure(cell: Any, digits: int, factor: float = 1.0) -> str:
+    """Return a number times a factor with thousands apart and at most so many digits, at least the smaller of them and two.
+
+    Halves are rounded up, away from zero; texts that are no numbers are returned as they are.
+
+    >>> shown_figure(1234.5, 2), shown_figure("0.125", 2), shown_figure(-0.001, 2), shown_figure(0.1234, 4), shown_figure(0.5, 4)
+    ('1,234.50', '0.13', '0.00', '0.1234', '0.50')
+    """
+    try:
+        number = Decimal(str(cell)) * Decimal(str(factor))
+    except InvalidOperation:
         return str(cell)
-    if isinstance(cell, float) and abs(cell) >= 1e15:
-        return f"{cell:g}"
-    text = f"{cell:,.{digits}f}"
-    if digits <= 2:
-        return text
-    # Four digits are for the small ones; what needs fewer has at least the cents.
-    whole, _, behind = text.partition(".")
-    return f"{whole}.{behind.rstrip('0').ljust(2, '0')}"
+    if isinstance(cell, bool) or not number.is_finite():
+        return str(cell)
+    if abs(number) >= _EXPONENT_MIN:
+        return f"{number:.2e}"
+    rounded = number.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_HALF_UP)
+    text = f"{rounded or abs(rounded):,f}"
+    whole, point, behind = text.partition(".")
+    return f"{whole}{point}{behind[:2]}{behind[2:].rstrip('0')}"
 
 
-def _month(text: str, language: Language) -> str:
-    first = _FIRST.fullmatch(text)
-    year, month = (first.group(1), int(first.group(2))) if first else (text, 0)
-    if not 1 <= month <= 12:
+def _plain(cell: Any) -> str:
+    if isinstance(cell, float) and math.isfinite(cell):
+        # A float has fifteen digits that count; what follows is noise of adding.
+        return f"{float(f'{cell:.15g}'):g}" if abs(cell) >= 1e16 else repr(float(f"{cell:.15g}")).removesuffix(".0")
+    return str(cell)
+
+
+def _date(text: str, grain: str, language: Language) -> str:
+    match = _DAY.match(text)
+    month = int(match[2]) if match else 0
+    if match is None or not 1 <= month <= 12:
         return text
-    return f"{year}年{month}月" if language == "zh" else f"{calendar.month_abbr[month]} {year}"
+    year = match[1]
+    if grain == "year":
+        return f"{year}年" if language == "zh" else year
+    if grain == "quarter":
+        quarter = (month + 2) // 3
+        return f"{year}年第{quarter}季度" if language == "zh" else f"Q{quarter} {year}"
+    if grain == "month":
+        return f"{year}年{month}月" if language == "zh" else f"{calendar.month_abbr[month]} {year}"
+    return _MIDNIGHT.sub("", text)

@@ -8,13 +8,11 @@ between pages, a column travels as JSON text (`querybus.json` in its metadata).
 
 from __future__ import annotations
 
-import asyncio
 import csv
 import io
 import json
-import math
 import re
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from enum import StrEnum
 from typing import Any, Final
@@ -23,6 +21,7 @@ from querybus.bus.stores.pages import decode_page
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.public.redaction import public_columns
 from querybus_gateway.use_cases.results.pages import Export
+from querybus_gateway.use_cases.results.spreadsheet import spreadsheet
 
 _MARKS: Final = (b"querybus.json", b"querybus.decimal")
 """How a cell of a page is to be read; everything else that a page says of its columns is not for readers."""
@@ -46,9 +45,6 @@ MEDIA_TYPES: Final[dict[Format, str]] = {
     Format.XLSX: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
 XLSX_ROWS_MAX: Final = 100_000
-_EXACT_MAX: Final = 2**53
-"""Beyond it a spreadsheet would change a whole number's last digits."""
-_CELL_LENGTH_MAX: Final = 32_767
 BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
@@ -77,7 +73,7 @@ def export_stream(export: Export, how: Format, *, bom: bool = False, first_row: 
         case Format.PARQUET:
             return _columnar(export, _parquet_writer)
         case Format.XLSX:
-            return _xlsx(export)
+            return spreadsheet(export)
 
 
 async def _rows(export: Export, first_row: int) -> AsyncGenerator[Sequence[Sequence[Any]]]:
@@ -96,7 +92,7 @@ async def _csv(export: Export, *, bom: bool, first_row: int) -> AsyncGenerator[b
     # RFC 4180, line ends included, is what Excel's dialect writes.
     writer = csv.writer(text)
     if first_row == 1:
-        writer.writerow([public_column["label"] for public_column in public_columns(export.answer, export.audience)])
+        writer.writerow([raw_label(column) for column in public_columns(export.answer, export.audience)])
     async with aclosing(_rows(export, first_row)) as pages:
         async for rows in pages:
             writer.writerows([[csv_cell(cell) for cell in row] for row in rows])
@@ -141,46 +137,6 @@ async def _columnar(export: Export, writer_of: Callable[[Any, Any, Any], Any]) -
     yield sink.taken()
 
 
-async def _xlsx(export: Export) -> AsyncGenerator[bytes]:
-    # Loaded at first use: most results leave otherwise.
-    import xlsxwriter
-
-    file = io.BytesIO()
-    # In memory: the process may have no folder that it can write to.
-    book = xlsxwriter.Workbook(file, {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False})
-    sheet, bold = book.add_worksheet("1"), book.add_format({"bold": True})
-    labels = [str(column["label"]) for column in public_columns(export.answer, export.audience)]
-    sheet.write_row(0, 0, labels, bold)
-    sheet.freeze_panes(1, 0)
-    widths = [len(label) for label in labels]
-    number = 0
-    async with aclosing(export.pages()) as pages:
-        async for data in pages:
-            rows = decode_page(data)[1]
-            await asyncio.to_thread(_write_rows, sheet, rows, number + 1, widths)
-            number += len(rows)
-    for place, width in enumerate(widths):
-        sheet.set_column(place, place, min(60, max(8, width + 2)))
-    if export.answer.truncated:
-        sheet.write_string(number + 1, 0, "…")
-    await asyncio.to_thread(book.close)
-    yield file.getvalue()
-
-
-def _write_rows(sheet: Any, rows: Sequence[Sequence[object]], first: int, widths: list[int]) -> None:
-    for at, row in enumerate(rows, first):
-        for place, cell in enumerate(row):
-            if cell is None:
-                continue
-            if isinstance(cell, bool):
-                sheet.write_boolean(at, place, cell)
-            elif isinstance(cell, int | float) and math.isfinite(cell) and abs(cell) <= _EXACT_MAX:
-                sheet.write_number(at, place, cell)
-            else:
-                sheet.write_string(at, place, str(cell)[:_CELL_LENGTH_MAX])
-            widths[place] = max(widths[place], len(str(cell)))
-
-
 async def _fields(export: Export, pa: Any) -> list[Any]:
     """Return what each column is, under the name that the reader may see.
 
@@ -215,6 +171,16 @@ def _array(pa: Any, table: Any, index: int, field: Any, data: bytes) -> Any:
         return table.column(index)
     cells = (row[index] for row in decode_page(data)[1])
     return pa.array([None if cell is None else json.dumps(cell, ensure_ascii=False) for cell in cells], pa.string())
+
+
+def raw_label(column: Mapping[str, Any]) -> str:
+    """Return the head of a column whose cells leave as the database has them: cents are called so.
+
+    >>> raw_label({"label": "Amount", "format": {"factor": 0.01}}), raw_label({"label": "Share", "format": None})
+    ('Amount (× 0.01)', 'Share')
+    """
+    factor = (column.get("format") or {}).get("factor", 1)
+    return f"{column['label']} (× {factor})" if factor < 1 else str(column["label"])
 
 
 def csv_cell(cell: object) -> object:
@@ -271,5 +237,9 @@ def file_name(question: str, query_id: str, how: Format) -> str:
     >>> file_name("How many orders / month?", "0190", Format.CSV), file_name("??", "0190", Format.XLSX)
     ('How-many-orders-month.csv', '0190.xlsx')
     """
-    words = _NAME_SIGNS.sub("-", question)[:NAME_LENGTH_MAX].strip("-_")
+    words = _NAME_SIGNS.sub("-", question)
+    if len(words) > NAME_LENGTH_MAX:
+        # At the end of a word, where there is one.
+        words = words[: NAME_LENGTH_MAX + 1].rpartition("-")[0] or words[:NAME_LENGTH_MAX]
+    words = words.strip("-_")
     return f"{words or query_id}.{how}"

@@ -5,7 +5,7 @@ import { pinMenu } from "./boards.js";
 import { button, copy, download, h } from "./dom.js";
 import { teachWord } from "./admin.js";
 import { longTable } from "./long_table.js";
-import { figure, isFigure, marked, shown, sorted } from "./values.js";
+import { figure, isFigure, shown, sorted } from "./values.js";
 
 const GOOD = ["answered", "prepared", "replied"];
 const DATES = ["date", "datetime"];
@@ -97,7 +97,7 @@ function picture(answer, context) {
 
 function rows(answer, context) {
   const { texts, language } = context;
-  const columns = marked(answer.columns, answer.rows);
+  const { columns } = answer;
   let current = { rows: answer.rows, page: 1, page_size: answer.rows.length };
   const pages = answer.pages ? Math.max(1, Math.ceil(answer.row_count / Math.max(1, answer.rows.length))) : 1;
   let order = null;
@@ -166,7 +166,7 @@ function rows(answer, context) {
   };
   const previous = h("button", { type: "button", disabled: true }, texts.previous);
   const next = h("button", { type: "button", disabled: pages === 1, onclick: pages > 1 ? turnTo(2) : null }, texts.next);
-  const totals = pages === 1 && answer.rows.length > 1 && answer.reading?.groups.length && !answer.reading.limit ? totalOf(answer, language, texts) : null;
+  const totals = pages === 1 && answer.rows.length > 1 && answer.reading?.groups.length && !answer.reading.limit ? totalOf(answer, texts) : null;
   if (totals) foot.append(...totals);
   const frame = h("div", { class: "scroll", tabIndex: 0, role: "region", "aria-label": texts.table }, h("table", {}, h("thead", {}, head), body, totals ? h("tfoot", {}, foot) : null));
   fill();
@@ -179,13 +179,13 @@ function rows(answer, context) {
 }
 
 /** A line of totals, only of counts: averages, shares and distinct counts do not add up, and who knows which they are? */
-function totalOf(answer, language, texts) {
+function totalOf(answer, texts) {
   const places = answer.columns.map((column, place) => (column.kind === "integer" && isFigure(column) ? place : -1)).filter((place) => place >= 0);
   if (places.length !== 1 || answer.reading.measures.length !== 1) return null;
   if (!/^(number of|数量|.*数量$|.*数$)/i.test(answer.reading.measures[0])) return null;
   const sum = answer.rows.reduce((all, row) => all + Number(row[places[0]] ?? 0), 0);
   return answer.columns.map((_, place) =>
-    place === places[0] ? h("td", { class: "figure" }, figure(sum, language)) : place === 0 ? h("th", { scope: "row" }, texts.total) : h("td"),
+    place === places[0] ? h("td", { class: "figure" }, figure(sum)) : place === 0 ? h("th", { scope: "row" }, texts.total) : h("td"),
   );
 }
 
@@ -323,6 +323,12 @@ function definitions(answer, context) {
   return h("div", { class: "definitions" }, h("p", {}, `${texts.definitions} `, links), place);
 }
 
+/** What a saved file is called: by its question, as the server calls it. */
+function fileName(answer, ending) {
+  const words = (answer.question ?? "").replace(/[^\p{L}\p{N}_]+/gu, "-").replace(/^(.{0,60})(-.*|$)/s, "$1").slice(0, 60).replace(/^[-_]+|[-_]+$/g, "");
+  return `${words || answer.query_id}.${ending}`;
+}
+
 function actions(answer, context) {
   const { texts, bus } = context;
   const isData = answer.columns.length > 0;
@@ -333,7 +339,7 @@ function actions(answer, context) {
       judged.textContent = verdict === "right" ? texts.thanks : texts.wrongNoted;
     });
   };
-  const save = (make, name) => () => context.guarded(async () => download(await make(), `${answer.query_id}.${name}`));
+  const save = (make, name) => () => context.guarded(async () => download(await make(), fileName(answer, name)));
   const saves = [
     ...["csv", "xlsx", "jsonl", "arrow"].map((kind) => [texts[`save${kind[0].toUpperCase()}${kind.slice(1)}`], save(() => bus.exported(answer.query_id, kind), kind)]),
     ...(answer.chart ? ["png", "svg"].map((kind) => [texts[`save${kind[0].toUpperCase()}${kind.slice(1)}`], save(() => bus.picture(answer.query_id, kind), kind)]) : []),

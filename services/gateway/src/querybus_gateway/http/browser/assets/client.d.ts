@@ -1,6 +1,11 @@
 // Types of client.js. What the client does not know yet is passed on as it came.
 
-export interface Column { id: string; label: string; kind: string }
+/** How cells are shown: times `factor`, with at most `digits` behind the point and at least the smaller of it and 2. */
+export interface ColumnFormat {
+  kind: "integer" | "number" | "money" | "percent" | "year" | "date" | "datetime" | "id" | "boolean" | "text";
+  digits: number; unit: string; factor: number; grain: "day" | "month" | "quarter" | "year";
+}
+export interface Column { id: string; label: string; kind: string; format?: ColumnFormat | null }
 export interface Choice { id: string; text: string; question: string; action: string }
 export interface ReadingFilter { id: string; text: string; field: string; value: string }
 export interface ReadingPeriod { text: string; field: string; first: string | null; last: string | null }

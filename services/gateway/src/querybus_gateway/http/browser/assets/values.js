@@ -1,63 +1,50 @@
-// Cells as people read them.
+// Cells as people read them, by the format that the server gave their column: `shown_rows.py` does the same elsewhere.
+// A column without a format is of an old answer: its cells are shown as they are.
 
-const YEAR = /year|年/i;
-const MONTH = /month|月/i;
-const QUARTER = /quarter|季度/i;
-const FIRST = /^(\d{4})-(\d{2})(?:-01(?:[T ]00:00:00(?:\.0+)?)?)?$/;
-const IDENTITY = /(^|\b|_)(id|no|number|code|zip|postcode)$|编号|号码|代码|邮编/i;
+const FIGURES = ["integer", "number", "money", "percent"];
+const DAY = /^(\d{4})-(\d{2})(?:-(\d{2}))?/;
+const MIDNIGHT = /[T ]00:00(:00(\.0+)?)?(Z|[+-]\d{2}(:?\d{2})?)?$/;
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/** A cell as text, figures with the digits of their column. */
+/** A cell as text. */
 export function shown(cell, column, language, texts) {
   if (cell === null || cell === undefined) return "–";
-  if (typeof cell === "boolean") return cell ? texts.yesWord : texts.noWord;
-  if (isFigure(column)) {
-    const number = Number(cell);
-    if (!Number.isFinite(number)) return String(cell);
-    return figure(number, language, column.digits);
+  const { kind, digits, factor, grain } = column.format ?? {};
+  if (kind === "boolean") return [true, 1, "1", "t", "true", "True"].includes(cell) ? texts.yesWord : texts.noWord;
+  if (FIGURES.includes(kind)) {
+    const text = figure(cell, digits, factor);
+    return kind === "percent" && /\d$/.test(text) ? `${text}%` : text;
   }
-  if (column.isQuarterly) return quarter(String(cell), language);
-  if (column.isMonthly) return month(String(cell), language);
-  if (column.kind === "datetime") return String(cell).replace("T", " ").replace(/ 00:00:00(\.0+)?$/, "");
-  return String(cell);
+  if (kind === "date") return date(String(cell), grain, language);
+  if (kind === "datetime") return String(cell).replace("T", " ").replace(/(:\d{2})\.\d+/, "$1").replace(/(Z|[+-]00(:?00)?)$/, " UTC");
+  return typeof cell === "number" ? String(Number(cell.toPrecision(15))) : String(cell);
 }
 
-/** A number as people write it; `digits` behind the point where its column has them. */
-export function figure(number, language, digits = digitsOf(number)) {
-  const how = { minimumFractionDigits: Math.min(digits, 2), maximumFractionDigits: digits };
-  return new Intl.NumberFormat(language === "zh" ? "zh-CN" : "en-US", how).format(Number(number.toFixed(digits)));
+/** A number times a factor, with thousands apart; halves are rounded up. Texts that are no numbers stay as they are. */
+export function figure(cell, digits = 0, factor = 1) {
+  const number = Number(cell);
+  if (typeof cell === "boolean" || cell === "" || !Number.isFinite(number)) return String(cell);
+  // A text has more digits than a number of a browser: it is formatted as it is.
+  const exact = factor === 1 ? cell : Number((number * factor).toPrecision(15));
+  if (Math.abs(Number(exact)) >= 1e21) return Number(exact).toExponential(2);
+  const how = { minimumFractionDigits: Math.min(digits, 2), maximumFractionDigits: digits, signDisplay: "negative" };
+  return new Intl.NumberFormat("en-US", how).format(exact);
 }
 
-function digitsOf(number) {
-  return Number.isInteger(number) ? 0 : Math.abs(number) >= 1 || number === 0 ? 2 : 4;
+function date(text, grain, language) {
+  const [, year, month] = DAY.exec(text) ?? [];
+  const number = Number(month);
+  if (!(number >= 1 && number <= 12)) return text;
+  const isChinese = language === "zh";
+  if (grain === "year") return isChinese ? `${year}年` : year;
+  if (grain === "quarter") return isChinese ? `${year}年第${Math.ceil(number / 3)}季度` : `Q${Math.ceil(number / 3)} ${year}`;
+  if (grain === "month") return isChinese ? `${year}年${number}月` : `${MONTHS[number - 1]} ${year}`;
+  return text.replace(MIDNIGHT, "");
 }
 
-/** The columns of a result, marked where every date stands for its whole month or quarter. */
-export function marked(columns, rows) {
-  return columns.map((column, place) => {
-    const dates = ["date", "datetime", "text"].includes(column.kind) ? rows.map((row) => row[place]) : [];
-    const areFirsts = dates.length > 0 && dates.every((date) => date === null || FIRST.test(date));
-    const isMonthly = areFirsts && MONTH.test(column.label);
-    const isQuarterly = areFirsts && QUARTER.test(column.label) && dates.every((date) => date === null || /^\d{4}-(01|04|07|10)/.test(date));
-    const figures = isFigure(column) ? rows.map((row) => Number(row[place] ?? 0)).filter(Number.isFinite) : [];
-    return { ...column, isMonthly, isQuarterly, digits: Math.max(0, ...figures.map(digitsOf)) };
-  });
-}
-
-function quarter(date, language) {
-  const [, year, month] = FIRST.exec(date);
-  const number = (Number(month) + 2) / 3;
-  return language === "zh" ? `${year}年第${number}季度` : `Q${number} ${year}`;
-}
-
-function month(date, language) {
-  const [, year, number] = FIRST.exec(date);
-  const first = new Date(Date.UTC(Number(year), Number(number) - 1, 1));
-  return new Intl.DateTimeFormat(language === "zh" ? "zh-CN" : "en-US", { year: "numeric", month: language === "zh" ? "long" : "short", timeZone: "UTC" }).format(first);
-}
-
-/** Whether a column holds figures: no years, no ids. */
+/** Whether a column's cells stand to the right: amounts, and without a format whatever are numbers. */
 export function isFigure(column) {
-  return ["integer", "number"].includes(column.kind) && !YEAR.test(column.label) && !IDENTITY.test(column.label);
+  return column.format ? FIGURES.includes(column.format.kind) : ["integer", "number"].includes(column.kind);
 }
 
 /** Rows in the order of one column; what is missing comes last. */

@@ -7,12 +7,14 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
+from querybus.text.rows.shown_rows import shown_rows
 from querybus_gateway.public.answer import Cell
 
 
 class ColumnOut(BaseModel):
     label: str
     kind: str
+    format: dict[str, Any] | None = Field(default=None, description="how cells are shown; null: as they are")
 
 
 class OptionOut(BaseModel):
@@ -35,6 +37,7 @@ class AnswerOut(BaseModel):
     next_step: str = ""
     columns: list[ColumnOut] = []
     rows: list[list[Cell]] = Field(default=[], description="the first rows")
+    shown_rows: list[list[str]] = Field(default=[], description="the same as people read them")
     row_count: int = 0
     has_more: bool = Field(default=False, description="`more_rows` has the rest")
     options: list[OptionOut] = []
@@ -86,7 +89,10 @@ class FeedbackOut(BaseModel):
 def answer_of(resource: Mapping[str, Any], base_url: str, rows_max: int) -> AnswerOut:
     """Return a finished query as its tool's result."""
     answer = resource["answer"]
-    columns = [ColumnOut(label=column["label"], kind=column["kind"]) for column in answer["columns"]]
+    columns = [
+        ColumnOut(label=column["label"], kind=column["kind"], format=column.get("format"))
+        for column in answer["columns"]
+    ]
     rows = answer["rows"][:rows_max]
     return AnswerOut(
         status=answer["outcome"],
@@ -97,6 +103,7 @@ def answer_of(resource: Mapping[str, Any], base_url: str, rows_max: int) -> Answ
         next_step=answer["next_step"],
         columns=columns,
         rows=rows,
+        shown_rows=shown_rows(answer["columns"], rows, answer["language"]),
         row_count=answer["row_count"],
         has_more=answer["row_count"] > len(rows),
         options=[OptionOut(number=number, text=one["text"]) for number, one in enumerate(answer["options"], 1)],

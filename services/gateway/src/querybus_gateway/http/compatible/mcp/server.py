@@ -125,7 +125,10 @@ class _Tools:
     ) -> RowsOut:
         """Return a page of an answer's rows, 50 a page."""
         found = _given(await self._use_cases.results.page(query_id, _caller(context), page, ROWS_MAX))
-        columns = [ColumnOut(label=column["label"], kind=column["kind"]) for column in found["columns"]]
+        columns = [
+            ColumnOut(label=column["label"], kind=column["kind"], format=column.get("format"))
+            for column in found["columns"]
+        ]
         names = ("rows", "page", "has_next", "total_count")
         return RowsOut(columns=columns, **{name: found[name] for name in names})
 
