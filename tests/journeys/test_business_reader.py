@@ -36,11 +36,15 @@ ROWS = (
 )
 STAFF = "(id INTEGER, full_name VARCHAR(40), team VARCHAR(40))"
 PEOPLE = ("(1, 'Ines Okafor', 'support')", "(2, 'Paul Lindt', 'support')", "(3, 'Rui Mori', 'sales')")
+PATIENTS = "(pat_id INTEGER, nm_last VARCHAR(40), nm_first VARCHAR(40), dob DATE, ward VARCHAR(20))"
+PATIENT_ROWS = ("(1, 'Okoye', 'Ada', '1971-03-04', 'north')", "(2, 'Brandt', 'Jo', '1980-05-06', 'south')")
 SCRIPT = (
     f"CREATE TABLE accounts {ACCOUNTS}",
     f"INSERT INTO accounts VALUES {', '.join(ROWS)}",
     f"CREATE TABLE staff {STAFF}",
     f"INSERT INTO staff VALUES {', '.join(PEOPLE)}",
+    f"CREATE TABLE tbl_pat {PATIENTS}",
+    f"INSERT INTO tbl_pat VALUES {', '.join(PATIENT_ROWS)}",
 )
 OTHER_SCHEMA = (
     "CREATE SCHEMA audit",
@@ -69,7 +73,7 @@ def urls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
         )
         clickhouse.execute("CREATE DATABASE saas")
         for item in SCRIPT:
-            made = f"{item} ENGINE = MergeTree ORDER BY id" if item.startswith("CREATE") else item
+            made = f"{item} ENGINE = MergeTree ORDER BY tuple()" if item.startswith("CREATE") else item
             clickhouse.execute(made, "saas")
         yield {
             "postgres": postgres.url("reader", "saas"),
@@ -125,6 +129,10 @@ async def test_of_a_list_contact_data_and_names_of_persons_are_masked_and_compan
     people = str(await rows_of(stack, engine, "what are the team and full name of each staff?"))
     assert "support" in people
     assert "Okafor" not in people
+    patients = await rows_of(stack, engine, "show nm last, nm first and ward of tbl pat")
+    assert [row[-1] for row in patients] == ["south", "north"], patients
+    assert "Okoye" not in str(patients)
+    assert await rows_of(stack, engine, "number of pat per ward") == [["north", 1], ["south", 1]]
 
 
 @pytest.mark.parametrize("engine", ENGINES[:2])

@@ -394,7 +394,7 @@ def test_a_clarification_says_what_it_is_about_in_the_persons_words() -> None:
         clarification=Clarification(trigger=Trigger.AMBIGUOUS_QUESTION, about="recently"),
     )
     answer = finish(body).answer
-    assert answer.message.endswith("It is about: “recently”.")
+    assert answer.message == "What do you mean by “recently”?"
     assert answer.trigger is Trigger.AMBIGUOUS_QUESTION
     named = body.model_copy(
         update={"clarification": Clarification(trigger=Trigger.AMBIGUOUS_QUESTION, about="cust_id")}

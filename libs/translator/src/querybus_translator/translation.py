@@ -16,11 +16,12 @@ from typing import Final
 from querybus.core.asking_back import Trigger
 from querybus.core.catalog import Catalog, Language
 from querybus.core.messages import Link
-from querybus.text.language import detect_language
+from querybus.text.language import detect_language, grammar_faults
 from querybus_translator.answers.clarify import choice_of
 from querybus_translator.answers.confidence import calibrated
 from querybus_translator.answers.follow import follow
 from querybus_translator.answers.near import near_questions
+from querybus_translator.answers.offered import says_nothing
 from querybus_translator.answers.options import OPTIONS_MAX, suggest
 from querybus_translator.language.courtesy import without_courtesy
 from querybus_translator.language.lexicon import Op, lexicon
@@ -287,7 +288,7 @@ def _choice(read: QuestionRead, index: CatalogIndex, language: Language) -> NotR
     """Ask which of several meanings is meant, where nothing else is open."""
     if not read.readings or read.readings[0].judgement.unread:
         return None
-    again = partial(_sure_reading, index=index, today=read.today)
+    again = partial(_offered_reading, asked=read.question, index=index, today=read.today)
     choice = choice_of(read.question, read.readings, index, language, again)
     return None if choice is None else NotRead(Trigger.AMBIGUOUS_QUESTION, choice.about, choice.options)
 
@@ -295,6 +296,16 @@ def _choice(read: QuestionRead, index: CatalogIndex, language: Language) -> NotR
 def _sure_reading(question: str, *, index: CatalogIndex, today: date) -> Reading | None:
     result = read_question(question, index, today).readings
     return result[0] if result and is_sure(result[0]) else None
+
+
+def _offered_reading(question: str, *, asked: str, index: CatalogIndex, today: date) -> Reading | None:
+    """Return the reading of a question that may be offered: sure, sound where the asked one is, not void, of tables with rows."""
+    if not grammar_faults(question) <= grammar_faults(asked):
+        return None
+    found = _sure_reading(question, index=index, today=today)
+    if found is None or says_nothing(found.written.sql, index.catalog):
+        return None
+    return None if any(index.table(table).row_estimate == 0 for table in found.sketch.mentioned_tables()) else found
 
 
 def _not_read(read: QuestionRead, index: CatalogIndex, language: Language, best: Reading | None) -> NotRead:
@@ -305,7 +316,7 @@ def _not_read(read: QuestionRead, index: CatalogIndex, language: Language, best:
         else tuple(node.text for node in nodes if node.kind in {NodeKind.WORD, NodeKind.TEXT})
     )
     tables = best.sketch.mentioned_tables() if best is not None else ()
-    again = partial(_sure_reading, index=index, today=read.today)
+    again = partial(_offered_reading, asked=read.question, index=index, today=read.today)
     read_as, near = near_questions(without_courtesy(read.question), nodes, best, index, again)
     likely = _likely(read)
     linked = any(node.candidates for node in nodes) or likely is not None

@@ -145,5 +145,5 @@ async def test_suggestions_for_business_name_only_what_people_call_things() -> N
         "What is the average credit limit of customers?",
         "How many customers are there?",
     )
-    assert "How many zq unnamed are there?" in suggestions(seen, "en", "analyst")
+    assert "How many zq unnameds are there?" in suggestions(seen, "en", "analyst")
     assert suggestions(seen, "zh", "business")[0] == "每个城市有多少个客户？"

@@ -34,6 +34,7 @@ from querybus.core.messages import (
 from querybus.sql.check import NOT_ASKED_NOTE
 from querybus.sql.conditions.scope import outermost, scope_of
 from querybus.sql.write import is_change
+from querybus.text.language import grammar_faults
 from querybus.text.plain_answer import plain_finished
 from querybus.text.rows.masking import seen_result, unmasked
 from querybus_presenter.charts.chart import Drawn, chart
@@ -308,8 +309,11 @@ class _Context:
         about = clarification.about.strip() if clarification else ""
         read_as = clarification.read_as if clarification else ""
         if about and self.may_say(f"{about}\n{read_as}"):
-            key = "read_as" if read_as else "text"
-            message = _joined(message, texts.about[key].format(about=about, question=read_as), texts)
+            is_plain = trigger is Trigger.AMBIGUOUS_QUESTION and message == texts.trigger[trigger]
+            key = "read_as" if read_as else "unclear" if is_plain else "text"
+            asked = texts.about[key].format(about=about, question=read_as)
+            # What is unclear is said in one line; that something is unclear goes without saying.
+            message = asked if is_plain else _joined(message, asked, texts)
         return message
 
     def _of_code(self, code: FailureCode) -> str:
@@ -337,13 +341,15 @@ class _Context:
     def _options(self, clarification: Clarification | None) -> tuple[Option, ...]:
         body = self.envelope.body
         given = clarification.options if clarification else ()
-        result = [link for link in given if self.may_say(f"{link.text}\n{link.question}")][:OPTIONS_MAX]
+        own_faults = grammar_faults(self.envelope.question)
+        sound = [link for link in given if grammar_faults(link.question) <= own_faults]
+        result = [link for link in sound if self.may_say(f"{link.text}\n{link.question}")][:OPTIONS_MAX]
         name = class_of(body.outcome, body.code, clarification.trigger if clarification else None)
         if name is None or len(result) >= OPTIONS_MIN:
             return tuple(result)
         subject = Subject(self.envelope.question, self.catalog, self.tables, self.texts)
         for option in options(name, subject):
-            if len(result) < OPTIONS_MAX:
+            if len(result) < OPTIONS_MAX and grammar_faults(option.question) <= own_faults:
                 result.append(option.model_copy(update={"id": _free_id(result)}))
         return tuple(result)
 

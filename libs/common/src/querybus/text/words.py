@@ -108,6 +108,80 @@ def plural(label: str) -> str:
     return label + ("es" if last.endswith(("ss", "x", "ch", "sh", "z")) else "s")
 
 
+_UNCOUNTED: Final = frozenset(
+    [
+        "weather",
+        "traffic",
+        "money",
+        "revenue",
+        "income",
+        "rain",
+        "water",
+        "electricity",
+        "fuel",
+        "music",
+        "furniture",
+        "luggage",
+        "software",
+        "hardware",
+        "research",
+        "feedback",
+        "payroll",
+        "stock",
+        "data",
+        "inventory",
+        "information",
+        "equipment",
+        "history",
+        "media",
+        "content",
+        "hiring",
+        "news",
+        "cash",
+        "energy",
+        "mail",
+        "advertising",
+        "marketing",
+        "shipping",
+        "billing",
+        "staffing",
+        "accounting",
+        "attendance",
+        "compensation",
+        "maintenance",
+        "advice",
+        "knowledge",
+        "work",
+        "time",
+        "space",
+        "insurance",
+    ]
+)
+"""Nouns of which nobody says how many there are."""
+_SINGULAR_IN_S: Final = frozenset(
+    {"status", "bus", "gas", "lens", "campus", "bonus", "basis", "analysis", "address", "class", "process"}
+)
+_SAME_IN_BOTH: Final = frozenset(
+    {"staff", "people", "personnel", "sheep", "aircraft", "series", "species", "children", "men", "women"}
+)
+
+
+def is_uncounted(word: str) -> bool:
+    """Return whether an English noun has no number: weather, money, equipment."""
+    return word in _UNCOUNTED
+
+
+def is_plural(word: str) -> bool:
+    """Return whether an English noun may stand after "how many".
+
+    >>> [word for word in ("orders", "people", "boxes", "weather", "status", "order", "series") if is_plural(word)]
+    ['orders', 'people', 'boxes', 'series']
+    """
+    if word in _SAME_IN_BOTH:
+        return True
+    return word.endswith("s") and not word.endswith("ss") and word not in _SINGULAR_IN_S and not is_uncounted(word)
+
+
 @lru_cache(maxsize=1)
 def _english() -> Any:
     # Imported by who stems: the package loads every language it has.

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from querybus.core.catalog import USUAL_MEASURE_WORD, Column, ColumnKind, Language, Table
+from querybus.text.language import grammar_faults
 from querybus.text.readable_name import readable_name, spoken_name
 from querybus.text.words import plural
+from querybus_translator.answers.offered import average_of, is_measure
 from querybus_translator.language.lexicon import lexicon
 from querybus_translator.language.names import is_han, name_words
 from querybus_translator.schema.index import CatalogIndex
-from querybus_translator.schema.values import flag_values
 from querybus_translator.writing.form import ColumnRef
-from querybus_translator.writing.sketch import NUMERIC
 
 OPTIONS_MAX = 3
 
@@ -23,7 +23,8 @@ def suggest(index: CatalogIndex, tables: Sequence[int], language: Language) -> t
         range(len(index.catalog.tables)), key=lambda item: (-(index.table(item).row_estimate or 0), item)
     )
     names: list[str] = []
-    for number in chosen[:2]:
+    # Of what is empty nothing can be asked.
+    for number in [item for item in chosen if index.table(item).row_estimate != 0][:2]:
         table = index.table(number)
         called = display(table, language)
         if language == "zh":
@@ -43,8 +44,9 @@ def suggest(index: CatalogIndex, tables: Sequence[int], language: Language) -> t
             if text is not None:
                 names.append(f"How many {called} are there for each {display(text, language)}?")
             if figure is not None:
-                names.append(f"What is the average {display(figure, language)} of {called}?")
-    return tuple(dict.fromkeys(names))[:OPTIONS_MAX]
+                forms = average_of(display(figure, language), figure)
+                names += [f"What is the average {form} of {called}?" for form in forms]
+    return tuple(name for name in dict.fromkeys(names) if not grammar_faults(name))[:OPTIONS_MAX]
 
 
 def display(named: Table | Column, language: Language) -> str:
@@ -64,7 +66,7 @@ def _first(index: CatalogIndex, number: int, *, figures: bool) -> Column | None:
     for place, column in enumerate(table.columns):
         if column.name in keys or column.personal or _names_a_key(index, ColumnRef(number, place)):
             continue
-        if figures and column.kind in NUMERIC and flag_values(column) is None:
+        if figures and is_measure(column, table, index.catalog):
             return column
         is_name = bool(name_words(column.name)) and name_words(column.name)[-1] in lexicon().label_words
         # Nobody counts a thing by its own name, or by what each has for itself.

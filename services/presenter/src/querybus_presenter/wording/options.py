@@ -17,6 +17,9 @@ from querybus.core.failure import FailureCode
 from querybus.core.messages import Outcome
 from querybus.text.disclosure import leaks
 from querybus.text.labels import column_label, table_label
+from querybus.text.language import grammar_faults
+from querybus.text.words import plural
+from querybus_presenter.wording.phrases import within_sentence
 from querybus_presenter.wording.texts import OptionText, Texts
 
 OPTIONS_MIN: Final = 2
@@ -125,7 +128,10 @@ def trigger_of(outcome: Outcome, code: FailureCode | None) -> Trigger:
 def options(name: str, subject: Subject) -> tuple[Option, ...]:
     """Return the options of a class, numbered from 1."""
     listed = subject.texts.options[name][:OPTIONS_MAX]
-    offered = list(islice(_tables(subject), OPTIONS_MAX))
+    choose = subject.texts.questions["choose_source"]
+    # Of what nobody counts ("weather") there is no such question.
+    sound = (label for label in _tables(subject) if not grammar_faults(choose.format(label=label)))
+    offered = list(islice(sound, OPTIONS_MAX))
     options: list[Option] = []
     for n, link in enumerate(listed, 1):
         # The first choice of data asks what there is; each further one names data that there is.
@@ -166,7 +172,7 @@ def _tables(subject: Subject) -> Iterator[str]:
     for table in (*named, *others):
         label = table_label(table, subject.texts.language)
         if label is not None:
-            yield label
+            yield plural(within_sentence(label)) if subject.texts.language == "en" else label
 
 
 def _columns(subject: Subject) -> Iterator[tuple[str, Column]]:

@@ -65,7 +65,7 @@ class Definitions:
         if isinstance(usable, Problem):
             return usable
         seen, layer = usable
-        others = suggestions(seen.seen, language, credential.audience, seen.whole)
+        others = await asyncio.to_thread(suggestions, seen.seen, language, credential.audience, seen.whole)
         defined = ()
         if layer is not None:
             defined = await asyncio.to_thread(defined_questions, layer, seen.seen, language, credential.audience)
