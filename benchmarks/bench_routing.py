@@ -1,7 +1,7 @@
 """Measures which connection a question goes to where each database is a connection of its own, and nobody names one.
 
 The weights were set on every second database of the training part, by name; their questions are reported beside those of
-the other half and of the development part. What is asked back counts as right where the right one is among the choices.
+the other half and of the development part. Before them come our own questions to eight small businesses, half of them held out. What is asked back counts as right where the right one is among the choices.
 """
 
 from __future__ import annotations
@@ -10,11 +10,15 @@ import argparse
 import json
 import os
 import platform
+import tempfile
 import time
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Final
 
+from benchmarks.business_databases import write_businesses
 from querybus.core.catalog import Dialect
 from querybus.core.policy import Connection
 from querybus_executor.engines.sqlite.introspect import open_sqlite_catalog
@@ -58,6 +62,37 @@ def measured(data: Path, part: str, step: int) -> list[dict[str, Any]]:
     return rows
 
 
+def businesses() -> dict[str, Counter[str]]:
+    """Return what becomes of our own questions to eight small businesses: all connected at once, in pairs, and in threads."""
+    with tempfile.TemporaryDirectory(prefix="querybus-routing-") as folder:
+        catalogs = {name: open_sqlite_catalog(file) for name, file in write_businesses(Path(folder)).items()}
+    profiles = {name: Profile(catalog) for name, catalog in catalogs.items()}
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+
+    def note(group: str, where: str, question: str, among: Sequence[str], thread: str | None = None) -> None:
+        known = {name: profiles[name] for name in among}
+        connections = [Connection(name=name, dialect=Dialect.SQLITE) for name in among]
+        route = decide(question, connections, known, thread_connection=thread)
+        gold = set(where.split("/")) & set(among)
+        is_asked = route is None or bool(route.choices)
+        is_right = is_asked if len(gold) != 1 else not is_asked and route is not None and route.connection in gold
+        counts[group]["right" if is_right else "asked" if is_asked else "wrong"] += 1
+
+    for place, (where, question) in enumerate(_lines("routed.txt")):
+        half = ("looked at", "held out")[place % 2]
+        note(f"8 businesses, {half}", where, question, tuple(profiles))
+        for pair in combinations(sorted(profiles), 2):
+            note(f"pairs of them, {half}", where, question, pair)
+    for place, (thread, _, question, where) in enumerate(_lines("routed_threads.txt")):
+        note(f"second turns, {('looked at', 'held out')[place % 2]}", where, question, tuple(profiles), thread)
+    return counts
+
+
+def _lines(name: str) -> list[list[str]]:
+    text = (ROOT / "benchmarks" / "questions" / name).read_text(encoding="utf-8")
+    return [line.split(" | ") for line in text.splitlines() if line and not line.startswith("#")]
+
+
 def figures_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     """Return the shares over all questions."""
     sure = [row for row in rows if not row["asked_back"]]
@@ -83,6 +118,8 @@ def main() -> int:
     options.add_argument("--data", type=Path, default=default, help="a folder laid out as Spider's")
     options.add_argument("--step", type=int, default=1, help="take each nth question only")
     chosen = options.parse_args()
+    for name, counted in businesses().items():
+        print(f"{name:32}", "  ".join(f"{verdict} {counted[verdict]}" for verdict in ("right", "asked", "wrong")))
     if not chosen.data.is_dir():
         print(f"skipped: {chosen.data} is not there; --data names another folder laid out as Spider's")
         return 0

@@ -137,6 +137,21 @@ async def test_a_question_about_nothing_that_is_known_asks_where_to_look():
     assert len(found.body.clarification.options) == 3
 
 
+async def test_where_no_connection_fits_the_question_back_says_so_with_the_names_of_what_there_is():
+    found = await run("Which penguins won a title at the winter games?")
+    assert found.body.outcome is Outcome.CLARIFICATION
+    assert found.body.reply.startswith("Nothing in the connected data seems to be about this. There is “")
+    assert {option.connection for option in found.body.clarification.options} == {"clinic", "library", "shop"}
+    chinese = await run("今年有多少企鹅？")
+    assert chinese.body.reply.startswith("已连接的数据似乎与这个问题无关")
+
+
+async def test_a_follow_up_stays_with_its_thread_whatever_its_words_name_elsewhere():
+    for question in ("only those by author", "and per author?", "what about the books?", "按author分呢？"):
+        assert (await run(question, thread="clinic")).connection == "clinic", question
+    assert (await run("Which author has the most books?", thread="clinic")).connection == "library"
+
+
 async def test_a_verified_question_goes_where_it_was_taught():
     entry = Entry(kind=EntryKind.PAIR, key="How many customers are there?", text="SELECT COUNT(*) FROM customers")
     found = await run("how many customers are there?", taught=Taught(library=entry))

@@ -134,6 +134,7 @@ async def generate(envelope: Drafting, delivery: Delivery, *, ports: Ports, reso
         with_hints=resources.with_hints,
         meaning=ports.meaning,
         choices=routed.choices,
+        fits=routed.fits,
         asked_of=label_of(connection, envelope) if routed.is_one_of_several else "",
     )
     if isinstance(envelope.body, Returned):

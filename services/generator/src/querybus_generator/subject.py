@@ -82,6 +82,8 @@ class Subject:
     prompting: Prompting = USUAL_PROMPTING
     choices: tuple[Connection, ...] = ()
     """The connections that the question may be about, where its words do not decide."""
+    fits: bool = True
+    """Whether any connection seems to be about the question."""
     asked_of: str = ""
     """What people call the connection, where it was chosen among several."""
 

@@ -58,7 +58,7 @@ from querybus_presenter.wording.notes import notes_of
 from querybus_presenter.wording.options import OPTIONS_MAX, OPTIONS_MIN, Subject, class_of, options, trigger_of
 from querybus_presenter.wording.phrases import Phrases
 from querybus_presenter.wording.reading import reading
-from querybus_presenter.wording.statement import read
+from querybus_presenter.wording.statement import is_plan, read
 from querybus_presenter.wording.texts import Texts, Words
 
 _EXPLAINED: Final = (Outcome.ANSWERED, Outcome.PREPARED)
@@ -154,15 +154,15 @@ class _Context:
         result = body.result or _NOTHING
         names = tuple(column.name for column in result.columns)
         is_answer = body.outcome is Outcome.ANSWERED
-        is_plan = is_answer and _is_plan(body.sql)
+        explains = is_answer and is_plan(body.sql)
         is_change = is_answer and (body.rows_affected is not None or body.result is None)
         tree = self._tree()
         spoken = self._labels(result, self._draft_tree()) if self.is_business or is_answer else names
         shown, formats = self._formats(result, spoken if self.is_business else names)
         # Of a change there is its count to say, once.
-        is_reported = is_answer and not is_change and not is_plan
+        is_reported = is_answer and not is_change and not explains
         shape = self._shape(result, shown, formats) if is_reported else None
-        is_explained = body.outcome in _EXPLAINED and not is_change and not is_plan
+        is_explained = body.outcome in _EXPLAINED and not is_change and not explains
         labelled = (shown if self.is_business else spoken) if is_answer else ()
         read_as = (
             self._or_none("reading", lambda: self._reading(self._draft_tree(), labelled)) if is_explained else None
@@ -177,7 +177,7 @@ class _Context:
             outcome=body.outcome,
             language=self.texts.language,
             code=body.code,
-            message=reported if is_reported else self.texts.summary["plan"] if is_plan else self._message(),
+            message=reported if is_reported else self.texts.summary["plan"] if explains else self._message(),
             next_step=self._next_step(result) if is_reported else self.texts.next[body.outcome],
             options=(offered := self._options(clarification)),
             trigger=clarification.trigger
@@ -461,11 +461,6 @@ class _Context:
         if self.is_business:
             return (self.texts.notes["mended"],)
         return tuple(note for note in body.notes if note != NOT_ASKED_NOTE)
-
-
-def _is_plan(sql: str | None) -> bool:
-    """Whether a statement asked how another would be run: its rows are the engine's words and no data."""
-    return sql is not None and sql.lstrip()[:7].upper() == "EXPLAIN"
 
 
 def _phrases(tree: exp.Expr | None, catalog: Catalog | None, texts: Texts) -> list[str | None]:

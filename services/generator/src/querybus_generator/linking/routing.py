@@ -26,6 +26,7 @@ from querybus.text.synonyms import link_words
 from querybus.text.words import HAN, cached_words, han_words, stem, word_set, words_of
 from querybus_generator.linking.documents import STOP, named_of, weights
 from querybus_generator.linking.values import NamedValues
+from querybus_translator import is_fragment
 
 PROFILES_KEPT_MAX: Final = 256
 CHOICES_MAX: Final = 3
@@ -58,6 +59,8 @@ class Weights:
     """The share of the best score by which it must lead; below that a person is asked."""
     choice_share: float = 0.5
     """The share of the best score that another choice must reach."""
+    fits_share: float = 0.34
+    """The share of the question's words that a connection must know for the question to be about it."""
     leaves_thread_share: float = 0.4
     """A thread's connection is left where it reaches less of the best score than this ..."""
     leaves_thread_words: int = 2
@@ -71,6 +74,19 @@ _USUAL: Final = word_set(
     most least share percentage rate 平均 总数 数量 总额 最高 最低 最多 最少 占比
     """
 )
+_UNINFORMATIVE: Final = word_set(
+    """
+    year month week day quarter today yesterday tomorrow last this next now current recent since before after until between january
+    february march april may june july august september october november december monday tuesday wednesday thursday friday saturday sunday
+    今年 去年 本月 上个月 上月 今天 昨天 年 月 日 周 季度 can could will would one s contain contains include includes word exactly ever used
+    information record column together
+    """
+)
+"""Words of time and of asking, which do not inform about the subject of a question."""
+_NAME: Final = re.compile(r"(?<=[^.?!\s]\s)[A-Z]\w*|([\"“”‘]).*?[\"“”’]|(?<=\s)'[^']*'")
+"""A name or a quoted text: a catalog holds few of the values that people name."""
+_KNOWN_MIN: Final = 0.2
+"""How strongly a name must hold a word to know it; a word that only stands within a value counts half."""
 _SORTING: Final = re.compile(
     r"\b(?:in )?(?:an? |the )?(?:(?:ascending|descending|alphabetical|lexicographic(?:al)?|increasing|decreasing|reverse"
     r"|chronological)(?:ly)?,? ?)+(?:order)?\b(?: (?:of|by)\b)?|\b(?:in the )?order(?:ed)? (?:of|by)\b|\bsort(?:ed)?\b|\bdifferent\b|\bdistinct\b"
@@ -197,15 +213,8 @@ def rank(question: str, profiles: Mapping[str, Profile], weighing: Weights = WEI
         for name, places in places_by_name.items():
             held[name][mark] = {position: weight * strength for position, strength in places.items()}
 
-    known = link_words()
     question = _SORTING.sub(" ", question)
-    spoken = list(dict.fromkeys(words_of(question)))[:QUESTION_WORDS_MAX]
-    related: dict[str, list[tuple[str, float]]] = {
-        word: [(other, weighing.synonym) for other in known.get(word, ())] for word in spoken if word not in STOP
-    }
-    # A Chinese word of the lexicon is searched whole: its pairs of signs mean other things.
-    for word in han_words(question, known):
-        related.setdefault(word, [(other, 2 * weighing.synonym) for other in known[word]])
+    related = _related(question, weighing)
     for word, others in related.items():
         found = {name: profile.holding(word, others, weighing) for name, profile in profiles.items()}
         share = weighing.usual if word in _USUAL else 1.0
@@ -222,6 +231,44 @@ def rank(question: str, profiles: Mapping[str, Profile], weighing: Weights = WEI
         for name, marks in held.items()
     ]
     return tuple(sorted(scored, key=lambda item: (-item.score, item.name)))
+
+
+def _related(question: str, weighing: Weights) -> dict[str, list[tuple[str, float]]]:
+    """Return the words of a question with those of the lexicon that mean the same."""
+    known = link_words()
+    spoken = list(dict.fromkeys(words_of(question)))[:QUESTION_WORDS_MAX]
+    related = {
+        word: [(other, weighing.synonym) for other in known.get(word, ())] for word in spoken if word not in STOP
+    }
+    # A Chinese word of the lexicon is searched whole: its pairs of signs mean other things.
+    for word in han_words(question, known):
+        related.setdefault(word, [(other, 2 * weighing.synonym) for other in known[word]])
+    return related
+
+
+def _is_informative(word: str, question: str) -> bool:
+    """Whether a word says what a question is about; of Chinese only words of the lexicon, as pairs of signs mean other things."""
+    if HAN.search(question) and HAN.search(word) and word not in link_words():
+        return False
+    return word not in _USUAL and word not in _UNINFORMATIVE and not word.isdigit()
+
+
+def share_known(question: str, profile: Profile, weighing: Weights = WEIGHTS) -> float:
+    """Return which share of the question's informative words a connection has, in a name or as a value; 1 where there is none."""
+    question = _SORTING.sub(" ", question)
+    unnamed = set(words_of(_NAME.sub(" ", question)))
+    informative = {
+        word: others for word, others in _related(question, weighing).items() if _is_informative(word, question)
+    }
+    informative = {word: others for word, others in informative.items() if HAN.search(word) or word in unnamed}
+    if not informative:
+        return 1.0
+    valued = {word for text, _ in profile.values.found(question) for word in (*words_of(text), text)}
+    known = 0.0
+    for word, others in informative.items():
+        strength = max(profile.holding(word, others, weighing).values(), default=0.0)
+        known += 1.0 if word in valued or strength >= _KNOWN_MIN else 0.5 if strength else 0.0
+    return known / len(informative)
 
 
 def _values_named(question: str, profiles: Mapping[str, Profile]) -> Mapping[str, Mapping[str, set[int]]]:
@@ -256,10 +303,14 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The connection of a question; where the lead is too small to choose, `choices` has the likeliest, best first."""
+    """The connection of a question; where the lead is too small to choose, `choices` has the likeliest, best first.
+
+    Without `fits` no connection knows enough of the question's words.
+    """
 
     connection: str
     choices: tuple[str, ...] = ()
+    fits: bool = True
 
 
 def decide(
@@ -273,7 +324,7 @@ def decide(
     """Return where a question goes, or None where nothing in it speaks of any connection.
 
     A connection that the question names goes first, then one whose verified question this is, then the thread's own unless
-    the question clearly speaks of another.
+    the question is complete and clearly speaks of another.
     """
     named = [item.name for item in connections if _is_named(question, item, connections)]
     if len(named) == 1:
@@ -282,15 +333,21 @@ def decide(
     taught = [name for name, profile in profiles.items() if asked in profile.pairs]
     if len(taught) == 1 and thread_connection is None:
         return Route(taught[0])
+    if thread_connection is not None and is_fragment(question):
+        return Route(thread_connection)
     ranking = rank(question, profiles, weighing)
     if not ranking:
         return None
     best = ranking[0]
+    fits = share_known(question, profiles[best.name], weighing) >= weighing.fits_share
     if thread_connection is not None:
         own = next((item.score for item in ranking if item.name == thread_connection), 0.0)
         leaves = own < weighing.leaves_thread_share * best.score and best.words >= weighing.leaves_thread_words
-        if not leaves:
+        if not leaves or not fits:
             return Route(thread_connection)
+    if not fits:
+        others = (name for name in sorted(profiles) if name not in {item.name for item in ranking})
+        return Route(best.name, (*(item.name for item in ranking), *others)[:CHOICES_MAX], fits=False)
     near = [item.name for item in ranking if item.score >= weighing.choice_share * best.score][:CHOICES_MAX]
     is_sure = len(ranking) < 2 or best.score - ranking[1].score >= weighing.lead_min * best.score
     return Route(best.name) if is_sure else Route(best.name, tuple(near))

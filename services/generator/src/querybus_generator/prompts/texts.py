@@ -51,6 +51,7 @@ class Texts:
     note_left_out: str
     note_held: str
     which_connection: str
+    no_connection: str
     actions: str
 
     def chosen(self, action: OptionAction) -> str:
@@ -115,6 +116,7 @@ def _load(language: Language, override: Path | None) -> Texts:
         "note_left_out",
         "note_held",
         "which_connection",
+        "no_connection",
         "actions",
     )
     return Texts(prompt=prompt, **{name: read(name).strip() for name in names})
@@ -136,6 +138,7 @@ def _check(texts: Texts) -> None:
     fill(texts.note_left_out, {"word": "x", "question": "x"})
     fill(texts.note_held, {"written": "x", "held": "x"})
     fill(texts.which_connection, {"connections": "x"})
+    fill(texts.no_connection, {"connections": "x"})
     for action in OptionAction:
         texts.chosen(action)
 

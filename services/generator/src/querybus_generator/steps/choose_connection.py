@@ -32,6 +32,8 @@ class Routed:
 
     envelope: Drafting
     is_one_of_several: bool = False
+    fits: bool = True
+    """Whether any connection seems to be about the question."""
     choices: tuple[Connection, ...] = ()
 
 
@@ -60,10 +62,11 @@ async def route(
         names = () if is_thread else tuple(known)[:CHOICES_MAX]
         first = envelope.connection if is_thread else next(iter(known), envelope.connection)
         choices = tuple(known[name] for name in names) if len(names) > 1 else ()
-        return Routed(_at(envelope, first), is_one_of_several=len(known) > 1, choices=choices)
+        return Routed(_at(envelope, first), is_one_of_several=len(known) > 1, fits=False, choices=choices)
     return Routed(
         _at(envelope, result.connection),
         is_one_of_several=len(known) > 1,
+        fits=result.fits,
         choices=tuple(known[name] for name in result.choices) if len(result.choices) > 1 else (),
     )
 
@@ -88,13 +91,15 @@ async def ask_which_connection(subject: Subject, _: Asked, __: History) -> Envel
         )
         for number, (label, connection) in enumerate(zip(labels, subject.choices, strict=True), 1)
     )
-    names = _listed([f"“{label}”" for label in labels], envelope.language)
+    names = _listed([f"“{label}”" for label in labels], envelope.language, is_choice=subject.fits)
     return clarification(
         with_header(subject, classification=envelope.classification or unsettled()),
         Trigger.AMBIGUOUS_QUESTION,
         "",
         (),
-        reply=fill(subject.texts.which_connection, {"connections": names}),
+        reply=fill(
+            subject.texts.which_connection if subject.fits else subject.texts.no_connection, {"connections": names}
+        ),
         options=options,
     )
 
@@ -113,7 +118,7 @@ def _distinct(labels: list[str], connections: tuple[Connection, ...]) -> list[st
     ]
 
 
-def _listed(names: list[str], language: str) -> str:
+def _listed(names: list[str], language: str, *, is_choice: bool) -> str:
     if language == "zh":
-        return "、".join(names[:-1]) + f"或{names[-1]}"
-    return ", ".join(names[:-1]) + f" or {names[-1]}"
+        return "、".join(names[:-1]) + f"{'或' if is_choice else '和'}{names[-1]}"
+    return ", ".join(names[:-1]) + f" {'or' if is_choice else 'and'} {names[-1]}"

@@ -25,3 +25,8 @@ def read(sql: str, dialect: Dialect) -> exp.Expr | None:
         return None
     statement = parse(sql, dialect)
     return None if isinstance(statement, Failure) else statement.tree
+
+
+def is_plan(sql: str | None) -> bool:
+    """Whether a statement asked how another would be run: its rows are the engine's words and no data."""
+    return sql is not None and sql.lstrip()[:7].upper() == "EXPLAIN"
