@@ -27,7 +27,7 @@ from querybus.bus.admin.permissions import (
     service_users,
     variables,
 )
-from querybus.core.subjects import WRITES, EventName, StageName
+from querybus.core.subjects import SET_UP_INBOX, WRITES, EventName, StageName
 from querybus.core.topology import BACKED_UP, topology
 
 OUTSIDERS = (
@@ -57,7 +57,13 @@ def test_each_service_may_publish_exactly_its_events() -> None:
 def test_only_the_validator_approves_and_only_it_asks_the_database() -> None:
     approve = f"querybus.v1.event.*.*.*.{EventName.APPROVED}"
     assert {stage for stage, rights in SERVICES.items() if approve in rights.publish} == {StageName.VALIDATOR}
-    assert holders("querybus.v1.rpc.") == {StageName.VALIDATOR}
+    assert holders("querybus.v1.rpc.database") == {StageName.VALIDATOR}
+
+
+def test_only_the_gateway_asks_for_changes_of_connections_and_the_executor_replies_to_nothing_else_of_it() -> None:
+    assert holders("querybus.v1.rpc.set-up.") == {StageName.GATEWAY}
+    replies = {right for right in SERVICES[StageName.EXECUTOR].publish if right.startswith("_INBOX.gateway")}
+    assert replies == {f"{SET_UP_INBOX}.*"}
 
 
 def test_only_the_executor_serves_the_database_and_writes_catalog_connections_and_writes() -> None:

@@ -50,6 +50,9 @@ class CatalogShelf:
 class ConnectionShelf:
     written: Written
 
+    async def all(self) -> list[Connection]:
+        return list(self.written.connections)
+
     async def remove(self, name: str) -> None:
         self.written.connections = [connection for connection in self.written.connections if connection.name != name]
 
@@ -150,6 +153,15 @@ async def test_all_connections_are_listed_and_all_readable_databases_read_at_the
     assert [catalog.connection for catalog in it.written.catalogs] == ["shop"]
     await it.backup.drain()
     assert it.subscriber.received is None
+
+
+async def test_a_connection_that_was_removed_while_no_executor_ran_is_listed_no_more(file: Path) -> None:
+    for result, listed in ((kept(shop=file), ["shop"]), (kept(), [])):
+        gone = Connection(name="gone", dialect=Dialect.SQLITE)
+        result.written.connections.append(gone)
+        await result.backup.start()
+        assert [item.name for item in result.written.connections] == listed
+        await result.backup.drain()
 
 
 async def test_a_request_to_refresh_reads_once_however_often_it_is_said(file: Path) -> None:

@@ -127,7 +127,7 @@ def test_a_models_words_are_for_analysts_who_ask_for_them() -> None:
         ({"metrics": {"metrics": ["revenue"]}}, "name one of your connections in `connection`: crm, shop"),
         (
             {"question": "q", "connection": "sales"},
-            "there is no such connection for this credential; name one of its own: crm, shop",
+            "there is no such connection for this credential, or it was removed or renamed; name one of its own: crm, shop",
         ),
     ],
 )

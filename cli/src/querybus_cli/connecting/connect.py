@@ -20,7 +20,7 @@ from rich.console import Console
 from querybus.core.stored.models import NamedModel
 from querybus.core.subjects import StageName
 from querybus_cli.commands.ask import ask as ask_over_bus
-from querybus_cli.connecting.dialogue import Dialogue
+from querybus_cli.connecting.dialogue import Dialogue, State
 from querybus_cli.connecting.first_question import Answer, ask_first, ask_over_http
 from querybus_cli.connecting.model import choose_model
 from querybus_cli.connecting.target import Target, read_target
@@ -28,6 +28,7 @@ from querybus_cli.local.local_stack import Stack, StackPlan
 from querybus_cli.local.up import FirstSteps, Ports, is_ready, run_up
 from querybus_cli.operations.operator import OPERATOR_FILE
 from querybus_cli.runtime import run, usage
+from querybus_cli.terminal.finding import finding_as_json, finding_lines
 from querybus_executor.connections.set_up.examine import READABLE_SHARE_MIN, Examination, examine
 from querybus_executor.connections.set_up.file_edit import add_connection, set_password
 from querybus_executor.connections.trouble import Trouble
@@ -91,10 +92,10 @@ def examine_target(target: Target, dialogue: Dialogue, environment: Mapping[str,
             break
         target = Target(target.name, target.url, password, target.is_new)
     finding = examined.finding
-    if finding.trouble is not None:
-        dialogue.say("database", "failed", f"{finding.trouble.value}: {finding.detail}", trouble=finding.trouble.value)
-    else:
-        dialogue.say("database", "ok", f"works: {finding.dialect}, {finding.tables} tables", tables=finding.tables)
+    facts = finding_as_json(finding)
+    first, *lines = finding_lines(finding)
+    state: State = "failed" if finding.trouble is not None else "note" if finding.warnings else "ok"
+    dialogue.say("database", state, first, *lines, **facts)
     return examined, target
 
 

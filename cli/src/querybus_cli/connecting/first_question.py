@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from querybus_cli.connecting.dialogue import Dialogue
+from querybus_client import Client, QueryBusError
 from querybus_executor.connections.set_up.examine import CountedTable
 
 Answer = Mapping[str, Any]
@@ -56,16 +57,25 @@ def figure_of(answer: Answer) -> int | None:
 
 
 def ask_over_http(url: str, key: str, connection: str) -> Ask:
-    """Return what asks a running gateway, which first has to list the connection."""
+    """Return what asks a running gateway, which first has to list the connection and know its tables."""
     from querybus_cli.operations.remote import calling
 
     def ask(question: str) -> Answer:
         with calling(url, key) as client:
             until = time.monotonic() + LISTED_SECONDS_MAX
-            while connection not in {str(item["name"]) for item in client.connections()}:
+            while not _is_known(client, connection):
                 if time.monotonic() > until:
                     return {"detail": f"the running stack does not list {connection} yet"}
                 time.sleep(LIST_PAUSE_SECONDS)
             return client.ask(question, connection=connection).raw
 
     return ask
+
+
+def _is_known(client: Client, connection: str) -> bool:
+    is_listed = connection in {str(item["name"]) for item in client.connections()}
+    try:
+        return is_listed and bool(client.catalog(connection).get("tables"))
+    except QueryBusError:
+        # Not read yet.
+        return False

@@ -12,6 +12,7 @@ from querybus_cli.connecting.dialogue import Dialogue
 from querybus_cli.runtime import UsageError, usage
 from querybus_executor.connections.addresses.address import Address
 from querybus_executor.connections.addresses.local import read_address
+from querybus_executor.connections.set_up.file_edit import name_of_database
 from querybus_executor.connections.set_up.file_text import entries_of
 
 _LIBPQ: Final = ("PGSERVICE", "PGHOST", "PGHOSTADDR", "PGDATABASE")
@@ -50,7 +51,7 @@ def read_target(
         dialogue.say("address", "note", note)
     url, password = read.url.set(password=None).render_as_string(hide_password=False), read.url.password
     entries = usage(entries_of, file.read_text(encoding="utf-8")) if file.is_file() else []
-    wanted = name or _name_of(url)
+    wanted = name or name_of_database(url)
     for item in entries:
         if item.get("name") != wanted:
             continue
@@ -63,7 +64,7 @@ def read_target(
     names = {str(item.get("name")) for item in entries}
     number = 2
     while name is None and wanted in names:
-        wanted, number = f"{_name_of(url)}-{number}", number + 1
+        wanted, number = f"{name_of_database(url)}-{number}", number + 1
     return Target(wanted, url, password)
 
 
@@ -75,17 +76,6 @@ def _libpq_address(dialogue: Dialogue, environment: Mapping[str, str]) -> str | 
     if not dialogue.confirm(f"The environment names a PostgreSQL ({shown}). Connect it?", default=True):
         return None
     return "postgresql://"
-
-
-def _name_of(url: str) -> str:
-    """Return what a connection is called after its database.
-
-    >>> _name_of("postgresql://ann@h/sales"), _name_of("sqlite:////data/my shop.sqlite"), _name_of("files:////data/bikes")
-    ('sales', 'my-shop', 'bikes')
-    """
-    path = re.sub(r"^[\w+.-]+://[^/]*", "", url).partition("?")[0]
-    name = re.sub(r"[^\w.-]+", "-", Path(path).stem if "/" in path.strip("/") or "." in path else path.strip("/"))
-    return name.strip("-.")[:64] or "database"
 
 
 def _without_secret(url: str) -> str:

@@ -9,6 +9,7 @@ from querybus.bus.application import Service, run_service
 from querybus.bus.broker import make_broker
 from querybus.bus.log.sign import Verifier
 from querybus.bus.requests.rpc import serve_database
+from querybus.bus.requests.set_up import SetUpServer
 from querybus.bus.stage import stage
 from querybus.bus.stage_policy import Runtime, StagePolicy
 from querybus.bus.stores.buckets import ConnectionStore, RunStore, WriteStore
@@ -27,6 +28,7 @@ from querybus_executor.catalog.publisher import CatalogPublisher, subscriber
 from querybus_executor.connections.config import load_connections
 from querybus_executor.connections.databases import Connected
 from querybus_executor.connections.reload import ConnectionsReload
+from querybus_executor.connections.set_up.answers import SetUp
 from querybus_executor.connections.writers import Writers
 from querybus_executor.engines.registry import Engines
 from querybus_executor.execute import execute, execute_again
@@ -81,6 +83,7 @@ def build(settings: Settings) -> Service:
         metrics=metrics,
         replaced=writers.replace,
     )
+    set_up = SetUp(settings.connections_file, following.check, is_allowed=settings.allows_set_up)
     executing = stage(
         broker,
         think,
@@ -93,7 +96,7 @@ def build(settings: Settings) -> Service:
     return Service(
         StageName.EXECUTOR,
         broker,
-        (tracing, engines, writers, backup, following, server, executing),
+        (tracing, engines, writers, backup, following, server, SetUpServer(broker, set_up.answer), executing),
         metrics=metrics,
         settings=settings,
     )

@@ -262,7 +262,7 @@ def _place(
             return _Place(request.connection)
         return Problem(
             ProblemCode.UNKNOWN_CONNECTION,
-            f"there is no such connection for this credential; name one of its own{_choice(own)}",
+            f"there is no such connection for this credential, or it was removed or renamed; name one of its own{_choice(own)}",
         )
     if len(own) == 1:
         return _Place(own[0])

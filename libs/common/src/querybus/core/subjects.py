@@ -252,6 +252,20 @@ def rpc_filter(operation: str) -> str:
     return f"{ROOT}.rpc.database.*.*.{_safe(operation)}"
 
 
+SET_UP_INBOX: Final = "_INBOX.gateway.set-up"
+"""Below which the executor replies to an owner's requests about connections."""
+
+
+def set_up_subject(tenant: str) -> str:
+    """Return the subject at which an owner of the tenant asks to test, add, change or remove a connection."""
+    return f"{ROOT}.rpc.set-up.{_safe(tenant)}"
+
+
+def every_set_up_filter() -> str:
+    """Return the filter of all those requests: what the executor serves."""
+    return f"{ROOT}.rpc.set-up.*"
+
+
 def refresh_subject(tenant: str, connection: str) -> str:
     """Return the hint that a connection's catalog should be read again."""
     return f"{ROOT}.ctl.refresh.{_safe(tenant, connection)}"

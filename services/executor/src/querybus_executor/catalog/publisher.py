@@ -36,6 +36,8 @@ class Catalogs(Protocol):
 class Connections(Protocol):
     """The store of connections, without secrets."""
 
+    async def all(self) -> Sequence[Connection]: ...
+
     async def write(self, connection: Connection) -> None: ...
 
     async def remove(self, name: str) -> None: ...
@@ -70,12 +72,17 @@ class CatalogPublisher:
         self._at_once = asyncio.Semaphore(_AT_ONCE_MAX)
 
     async def start(self) -> None:
-        """List the connections, read each database once, then keep them fresh."""
+        """List the connections and no others, read each database once, then keep them fresh."""
+        for known in await self._connections.all():
+            if self._databases.get(known.name) is None:
+                # Removed while no executor ran.
+                await self._connections.remove(known.name)
         for item in self._databases.all:
             await self._list(item)
         reading = [self._spawn(self._refresh(item)) for item in self._databases.all]
         # A huge or unreachable database must not keep the others waiting; it is listed when it is read.
-        await asyncio.wait(reading, timeout=START_SECONDS_MAX)
+        if reading:
+            await asyncio.wait(reading, timeout=START_SECONDS_MAX)
         self._stop_listening = await self._subscribe(refresh_subject("any", "any").replace("any", "*"), self._asked)
         for item in self._databases.all:
             self._schedules[item] = self._spawn(self._on_schedule(item))

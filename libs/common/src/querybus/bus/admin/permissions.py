@@ -20,7 +20,17 @@ from typing import Final
 
 from querybus.core.envelope import Audience
 from querybus.core.ids import is_id
-from querybus.core.subjects import ROOT, WRITES, StageName, answer_filter, durables_of, event_filter, is_token
+from querybus.core.subjects import (
+    ROOT,
+    SET_UP_INBOX,
+    WRITES,
+    StageName,
+    answer_filter,
+    durables_of,
+    event_filter,
+    every_set_up_filter,
+    is_token,
+)
 from querybus.core.topology import (
     ADVISORIES,
     ASSERTED_STREAMS,
@@ -296,6 +306,8 @@ _MORE: Final[dict[StageName, Rights]] = {
             f"{_API}.DIRECT.GET.{SUBMIT}.{ROOT}.submit.>",
             f"{ROOT}.ctl.cancel.*.*",
             f"{ROOT}.ctl.refresh.*.*",
+            # What an owner asks of the executor, which refuses it where its settings do not allow it.
+            f"{ROOT}.rpc.set-up.*",
             f"{ROOT}.dead.*",
             # Replies to a `call`, into the inbox of the credential that its subject names.
             f"{OUTSIDE_INBOX}.*.*.>",
@@ -315,8 +327,8 @@ _MORE: Final[dict[StageName, Rights]] = {
         (),
     ),
     StageName.EXECUTOR: Rights(
-        (f"{ROOT}.page.*.*.*.*", f"_INBOX.{StageName.VALIDATOR}.>"),
-        (f"{ROOT}.rpc.database.*.*.*", f"{ROOT}.ctl.refresh.*.*"),
+        (f"{ROOT}.page.*.*.*.*", f"_INBOX.{StageName.VALIDATOR}.>", f"{SET_UP_INBOX}.*"),
+        (f"{ROOT}.rpc.database.*.*.*", every_set_up_filter(), f"{ROOT}.ctl.refresh.*.*"),
     ),
     StageName.RECOVERY: Rights((), ()),
     StageName.PRESENTER: Rights((_PAGES, f"$KV.{LIMITS}.model.>"), ()),

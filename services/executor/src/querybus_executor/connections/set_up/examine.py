@@ -6,10 +6,8 @@ It goes the executor's own way. One table is counted, so that the first question
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 from sqlglot import exp
@@ -22,10 +20,10 @@ from querybus.sql.check import check
 from querybus.text.readable_name import readable_name
 from querybus.text.words import plural
 from querybus_executor.catalog.personal_columns import LooksPersonal, list_personal
-from querybus_executor.connections.config import load_connections
+from querybus_executor.connections.addresses.local import read_address
+from querybus_executor.connections.config import parse_connections
 from querybus_executor.connections.databases import ConnectedDatabase
-from querybus_executor.connections.diagnose import Finding, diagnose
-from querybus_executor.connections.set_up.file_edit import add_connection
+from querybus_executor.connections.diagnose import Finding, diagnose_config
 from querybus_executor.engines.registry import Engines
 from querybus_executor.ports import Purpose
 
@@ -71,13 +69,14 @@ async def examine(
     entry: Mapping[str, Any], password: str | None = None, environment: Mapping[str, str] = os.environ
 ) -> Examination:
     """Return what is found of the database of an entry that stands in no file yet; BadConnections for an unusable entry."""
-    with tempfile.TemporaryDirectory(prefix="querybus-") as folder:
-        file = Path(folder) / "connections.yaml"
-        add_connection(file, entry, password)
-        finding = await diagnose(file, str(entry["name"]), environment)
-        if finding.trouble is not None:
-            return Examination(finding)
-        (config,) = load_connections(file, environment)
+    url = str(entry["url"])
+    if password is not None:
+        url = read_address(url, environment).url.set(password=password).render_as_string(hide_password=False)
+    (config,) = parse_connections({"connections": [{**entry, "url": url}]}, environment)
+    is_production = environment.get("QUERYBUS_ENVIRONMENT") == "production"
+    finding = await diagnose_config(config, refuses_writing_roles=is_production)
+    if finding.trouble is not None:
+        return Examination(finding)
     engines = Engines(children=1, reserved=1)
     (database,) = engines.connected([config], metrics=Metrics("connections-test"))
     try:

@@ -113,6 +113,17 @@ def with_secret(url: str, secret: Path) -> str:
     return f"{login['head']}{login['user']}:${{file:{secret}}}@{login['rest']}"
 
 
+def name_of_database(url: str) -> str:
+    """Return what a connection is called after its database.
+
+    >>> name_of_database("postgresql://ann@h/sales"), name_of_database("sqlite:////data/my shop.sqlite"), name_of_database("files:////data/bikes")
+    ('sales', 'my-shop', 'bikes')
+    """
+    path = re.sub(r"^[\w+.-]+://[^/]*", "", url).partition("?")[0]
+    name = re.sub(r"[^\w.-]+", "-", Path(path).stem if "/" in path.strip("/") or "." in path else path.strip("/"))
+    return name.strip("-.")[:64] or "database"
+
+
 def secret_file(file: Path, name: str) -> Path:
     """Return where the password of a connection stands."""
     return file.resolve().parent / f"{file.stem}.secrets" / name

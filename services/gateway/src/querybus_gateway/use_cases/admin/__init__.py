@@ -8,6 +8,7 @@ from querybus_gateway.use_cases.admin.asked import AskedQuestions
 from querybus_gateway.use_cases.admin.evaluations import Evaluations
 from querybus_gateway.use_cases.admin.keys import Keys
 from querybus_gateway.use_cases.admin.personal import PersonalColumns
+from querybus_gateway.use_cases.admin.set_up import SetUpCases
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,3 +19,4 @@ class AdminCases:
     evaluations: Evaluations
     personal: PersonalColumns
     keys: Keys
+    set_up: SetUpCases

@@ -1,6 +1,7 @@
 // Administration: what people did not get, what they suggested, evaluations, keys, personal data.
 
 import { button, copy, h } from "./dom.js";
+import { connectForm, connectionActions } from "./connect.js";
 import { readItems, outcomeOf } from "./evaluation.js";
 
 const TABS = ["questions", "suggestions", "evaluate", "keys", "connections"];
@@ -305,9 +306,12 @@ async function keys(place, context) {
 async function connections(place, context) {
   const { bus, texts } = context;
   const words = texts.admin;
-  const list = h("div");
+  const list = h("div", { class: "admin-content" });
+  const adding = h("div");
+  const add = button(texts.connect.addAnother, () => adding.replaceChildren(adding.firstChild ? "" : connectForm(context, context.connected)));
+  if (!context.connections.length) return place.replaceChildren(h("h3", {}, texts.connect.first), connectForm(context, context.connected));
   const choice = connectionChoice(context, () => load());
-  place.replaceChildren(h("div", { class: "bar" }, choice), list);
+  place.replaceChildren(h("div", { class: "bar" }, choice, add), adding, list);
   const load = () =>
     context.guarded(async () => {
       const [found, catalog] = await Promise.all([bus.personalColumns(choice.value), bus.catalog(choice.value)]);
@@ -318,7 +322,7 @@ async function connections(place, context) {
         const take = button(words.copyCommand, async () => (await copy(command), context.say(texts.copied)), { title: command });
         return row(`${of}.${column}`, words.personalKinds[kind], found.shown_to_business ? words.shownToAll : words.hidden, take);
       });
-      list.replaceChildren(h("p", {}, facts.join(" · ")), h("h3", {}, words.personal), h("p", { class: "quiet" }, words.personalHint), table(words.personal, [words.column, words.kind, words.state, ""], rows, words.nothingPersonal));
+      list.replaceChildren(h("p", {}, facts.join(" · ")), connectionActions(context, choice.value), h("h3", {}, words.personal), h("p", { class: "quiet" }, words.personalHint), table(words.personal, [words.column, words.kind, words.state, ""], rows, words.nothingPersonal));
     });
   await load();
 }

@@ -203,6 +203,10 @@ export class QueryBus {
   evaluations(connection: string, how?: { signal?: AbortSignal }): Promise<{ connection: string; evaluations: Evaluation[] }>;
   evaluate(connection: string, items: { question: string; query_id: string; gold_query_id: string }[]): Promise<Evaluation>;
   personalColumns(connection: string, how?: { signal?: AbortSignal }): Promise<{ connection: string; shown_to_business: boolean; columns: { table: string; column: string; kind: "person_name" | "contact" }[] }>;
+  testConnection(request: { url: string; password?: string; name?: string }): Promise<Record<string, unknown>>;
+  addConnection(request: { url: string; password?: string; name?: string; hidden?: string[]; shown?: string[] }): Promise<Record<string, unknown>>;
+  changeConnection(name: string, change: { new_name?: string; password?: string }): Promise<{ name: string }>;
+  removeConnection(name: string): Promise<{ name: string }>;
   keys(how?: { signal?: AbortSignal }): Promise<{ keys: Key[] }>;
   makeKey(request: KeyRequest): Promise<Key & { key: string }>;
   revokeKey(name: string): Promise<{ name: string }>;

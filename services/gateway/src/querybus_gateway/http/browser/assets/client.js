@@ -248,6 +248,25 @@ export class QueryBus {
     return this.#json("GET", `/v1/admin/connections/${part(connection)}/personal-columns`, { signal });
   }
 
+  /** For owners: test a database `{url, password, name}`; nothing is kept of it. */
+  testConnection(request) {
+    return this.#json("POST", "/v1/admin/connection-tests", { body: request, isRepeatable: true });
+  }
+
+  /** For owners: add a database that works, with the columns that stay `hidden` and those that are `shown`. */
+  addConnection(request) {
+    return this.#json("POST", "/v1/admin/connections", { body: request });
+  }
+
+  /** For owners: `{new_name}`, `{password}`, or both. */
+  changeConnection(name, change) {
+    return this.#json("PATCH", `/v1/admin/connections/${part(name)}`, { body: change });
+  }
+
+  removeConnection(name) {
+    return this.#json("DELETE", `/v1/admin/connections/${part(name)}`, {});
+  }
+
   /** For owners: the tenant's keys. */
   keys({ signal } = {}) {
     return this.#json("GET", "/v1/admin/keys", { signal });

@@ -7,6 +7,7 @@
 import { showBoards } from "./boards.js";
 import { answerCard } from "./card.js";
 import { newKey, QueryBus, QueryBusError, Unreachable } from "./client.js";
+import { showFirstStart } from "./connect.js";
 import { showAdmin } from "./admin.js";
 import { button, h } from "./dom.js";
 import { TEXTS } from "./texts.js";
@@ -134,6 +135,7 @@ class QueryBusChat extends HTMLElement {
     const chosen = this.#views.includes(view) ? view : this.#views[0];
     const isOther = chosen !== this.#view;
     this.#view = chosen;
+    if (chosen === "ask" && !what && !this.#connections.length) return this.#showFirstStart();
     if (chosen === "ask") {
       if (isOther || !this.#log) this.#showChat();
       return this.#openThread(what ?? null);
@@ -144,6 +146,26 @@ class QueryBusChat extends HTMLElement {
     await this.#guarded(() => show(place, { ...this.#context(), ...this.#elsewhere() }, what));
   }
 
+  #showFirstStart() {
+    const place = h("div", { class: "columns" });
+    this.#show(this.#header(""), place);
+    showFirstStart(place, this.#context(), this.#connected);
+  }
+
+  /** Go on with a connection that was just added: by its first question, where it has one. */
+  #connected = async (connection, question) => {
+    await this.#reloadConnections();
+    if (this.#isOwnPage) history.pushState(null, "", location.pathname);
+    this.#view = "ask";
+    this.#showChat();
+    await this.#openThread(null);
+    if (question) await this.#goOn((key) => this.#bus.submit(question, { connection, key, options: { language: this.#language } }), question);
+  };
+
+  #reloadConnections = async () => {
+    this.#connections = (await this.#bus.connections()).connections;
+  };
+
   /** What a card outside of a conversation does: it goes on in the conversation. */
   #elsewhere() {
     const there = async (thread) => {
@@ -152,6 +174,8 @@ class QueryBusChat extends HTMLElement {
     return {
       me: this.#me,
       go: this.#go,
+      connected: this.#connected,
+      reloadConnections: this.#reloadConnections,
       signal: this.#leaving.signal,
       goOn: async (begin, said) => {
         await there();
