@@ -7,7 +7,6 @@ generator phrased is shown, because it cannot be checked.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -54,7 +53,7 @@ from querybus_presenter.wording.disclosed import discloses
 from querybus_presenter.wording.explain import assurance, counted
 from querybus_presenter.wording.labels import distinct_names, is_neutral, labels
 from querybus_presenter.wording.lineage import Lineage, lineage
-from querybus_presenter.wording.notes import notes_of
+from querybus_presenter.wording.notes import model_set_up_note, notes_of
 from querybus_presenter.wording.options import OPTIONS_MAX, OPTIONS_MIN, Subject, class_of, options, trigger_of
 from querybus_presenter.wording.phrases import Phrases
 from querybus_presenter.wording.reading import reading
@@ -62,12 +61,6 @@ from querybus_presenter.wording.statement import is_plan, read
 from querybus_presenter.wording.texts import Texts, Words
 
 _EXPLAINED: Final = (Outcome.ANSWERED, Outcome.PREPARED)
-_MODEL_SET_UP_WRONGLY: Final = {
-    "model_refused": re.compile(r"HTTP 40[13]\b"),
-    "model_missing": re.compile(r"HTTP 404\b"),
-    "model_quota": re.compile(r"HTTP 429 .*quota"),
-}
-"""What passes only when somebody changes a setting, by the note that says so."""
 _NOTHING: Final = Result(columns=(), rows=(), row_count=0)
 _VALUE_ERRORS: Final = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 _MadeT = TypeVar("_MadeT")
@@ -322,10 +315,8 @@ class _Context:
             if body.reply and self.may_say(body.reply):
                 return texts.code[code].format(explanation=body.reply.strip())
             return texts.code.get("llm_explanation_plain") or texts.code[code].format(explanation="").strip()
-        if code is FailureCode.MODEL_UNAVAILABLE:
-            notes = (note for note, detail in _MODEL_SET_UP_WRONGLY.items() if detail.match(body.detail))
-            if (note := next(notes, None)) is not None:
-                return texts.notes[note]
+        if code is FailureCode.MODEL_UNAVAILABLE and (note := model_set_up_note(body.detail)) is not None:
+            return texts.notes[note]
         written_by = self.envelope.attempts[-1].origin if self.envelope.attempts else None
         if code is FailureCode.SAFETY and self.is_business and written_by is Origin.MODEL:
             # The model wrote something else than was asked; that is nothing to hold against the person.

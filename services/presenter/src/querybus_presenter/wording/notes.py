@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Final
 
@@ -62,3 +63,20 @@ def _cut_note(result: Result, texts: Texts) -> tuple[str, ...]:
     if len(result.rows) >= count:
         return ()
     return (texts.notes["rows_cut"].format(shown=len(result.rows), count=count),)
+
+
+def model_set_up_note(detail: str) -> str | None:
+    """Return the note on a model's failure that passes only when somebody changes a setting; None for any other.
+
+    >>> model_set_up_note("HTTP 401 (invalid_api_key)"), model_set_up_note("HTTP 503")
+    ('model_refused', None)
+    """
+    return next((note for note, status in _MODEL_SET_UP_WRONGLY.items() if status.match(detail)), None)
+
+
+_MODEL_SET_UP_WRONGLY: Final = {
+    "model_refused": re.compile(r"HTTP 40[13]\b"),
+    "model_missing": re.compile(r"HTTP 404\b"),
+    "model_quota": re.compile(r"HTTP 429 .*quota"),
+}
+"""What passes only when somebody changes a setting, by the note that says so."""
