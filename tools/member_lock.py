@@ -18,14 +18,18 @@ LOCK: Final = Path(__file__).parents[1] / "requirements.lock"
 """What the product needs, and what installs its members."""
 REST: Final = LOCK.with_name("requirements-dev.lock")
 """What its developers need beyond that; drivers that are extras stand there, because tests need them."""
-MEMBERS: Final = ("gateway", "generator", "validator", "executor", "recovery", "presenter", "cli")
+MEMBERS: Final = ("gateway", "generator", "validator", "executor", "recovery", "presenter", "cli", "all")
 DRIVERS: Final = ("clickhouse", "oracle", "bigquery")
 """Extras of the executor that the locks hold."""
 SNOWFLAKE_LOCK: Final = LOCK.with_name("requirements-snowflake.lock")
 BUILD: Final = "build"
 """What makes wheels of the members; in no image."""
 
-_ROOTS: Final = {"cli": "querybus", "generator": "querybus-generator[embeddings]"}
+_ROOTS: Final = {
+    "all": "querybus[bigquery,clickhouse,oracle,embeddings]",
+    "cli": "querybus",
+    "generator": "querybus-generator[embeddings]",
+}
 _NAME: Final = re.compile(r"^([A-Za-z0-9][\w.-]*)")
 
 

@@ -1,6 +1,6 @@
 """Carries out the build steps of the Dockerfile in a folder instead of a container, word for word.
 
-`python tools/prove_images.py [IMAGE...]` builds what /opt/querybus of each image would hold (a service, `cli`, or
+`python tools/prove_images.py [IMAGE...]` builds what /opt/querybus of each image would hold (a service, `cli`, `all`, or
 `executor-<driver>`), from the one Dockerfile: its COPY and RUN instructions up to the last stage, with /opt, /tmp and /src
 below a folder. Then the image's own start command is run there, in a Python that has nothing but that. What the
 container itself adds (user, read-only root, base image) is not shown. Python 3.11, as in the images; about half a minute each.
@@ -9,24 +9,28 @@ container itself adds (user, read-only root, base image) is not shown. Python 3.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import re
 import shlex
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+import urllib.request
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from querybus.bus.admin.embedded_server import EmbeddedNats
 from querybus.bus.admin.migrate import ADVICE
+from querybus_cli.local.ports import free_ports
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 DOCKERFILE: Final = ROOT / "deploy/docker/Dockerfile"
-IMAGES: Final = ("gateway", "generator", "validator", "executor", "recovery", "presenter", "cli")
+IMAGES: Final = ("gateway", "generator", "validator", "executor", "recovery", "presenter", "cli", "all")
 DRIVERS: Final = {
     "clickhouse": "clickhouse_connect",
     "oracle": "oracledb",
@@ -89,7 +93,9 @@ def start(image: str, prefix: Path) -> str:
     service, _, driver = image.partition("-")
     home, database = prefix / "home", prefix / "home/shop.sqlite"
     home.mkdir(exist_ok=True)
-    database.touch()
+    with sqlite3.connect(database) as connection:
+        connection.execute("CREATE TABLE IF NOT EXISTS customers (id INTEGER PRIMARY KEY, name TEXT)")
+    connection.close()
     (home / "connections.yaml").write_text(f"connections: [{{name: shop, url: 'sqlite:///{database}'}}]\n")
     isolated = {"PATH": os.defpath, "HOME": str(home), "PYTHONNOUSERSITE": "1"}
     paths = "import sys; print(*[each for each in sys.path if 'site-packages' in each], sep=chr(10))"
@@ -103,13 +109,34 @@ def start(image: str, prefix: Path) -> str:
         and (result := _reported([prefix / "bin/python", "-c", f"import {DRIVERS[driver]}"], isolated)).returncode
     ):
         raise NotBuilt(f"{image}: its driver is not there: {result.stderr[-1_500:]}")
-    if service == "cli":
+    if service == "all":
+        said, expected = _page_of(prefix, isolated), "<title>"
+    elif service == "cli":
         said, expected = _said([prefix / "bin/start", "--help"], isolated), "Usage: "
     else:
         said, expected = asyncio.run(_on_an_empty_bus(service, prefix, isolated)), ADVICE
     if expected not in said:
         raise NotBuilt(f"{image} does not start: {said[-1_500:]}")
     return said
+
+
+def _page_of(prefix: Path, isolated: Mapping[str, str]) -> str:
+    """Start all of QueryBus over the database of the proof; return the page that it serves, or its words if it ends."""
+    port = str(free_ports(1)[0])
+    given = {**isolated, "PORT": port, "DATABASE_URL": f"sqlite:///{prefix / 'home/shop.sqlite'}", "TERM": "dumb"}
+    log = prefix / "home/start.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen([prefix / "bin/start"], cwd=prefix / "home", env=given, stdout=output, stderr=output)
+    until = time.monotonic() + START_SECONDS_MAX
+    try:
+        while process.poll() is None and time.monotonic() < until:
+            with contextlib.suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=5) as page:
+                return page.read().decode()
+            time.sleep(0.2)
+        return log.read_text()
+    finally:
+        process.terminate()
+        process.wait(START_SECONDS_MAX)
 
 
 async def _on_an_empty_bus(service: str, prefix: Path, isolated: dict[str, str]) -> str:

@@ -1,6 +1,6 @@
 """Writes what the laptop's compose file needs beside it: `.env` with made-up secrets, and the bus's permission file.
 
-Run it once with the project's Python; a second run keeps what is there. Nothing of it is for production.
+Run it once with the Python of the image querybus-cli (compose.yaml says how); a second run keeps what is there. Nothing of it is for production.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ def prepare(folder: Path) -> tuple[str, ...]:
         issuer_key, issuer = generate_issuer()
         lines += [f"{ISSUER_VARIABLE}={issuer}", f"QUERYBUS_BUS_ISSUER_KEY={issuer_key}"]
         lines += [f"QUERYBUS_SIGNING_KEY={private}", f"QUERYBUS_VERIFY_KEY={public}"]
-        lines += [f"GRAFANA_PASSWORD={secrets.token_hex(12)}", "QUERYBUS_LLM_BASE_URL=", "QUERYBUS_LLM_API_KEY="]
+        lines += [f"GRAFANA_PASSWORD={secrets.token_hex(12)}", "QUERYBUS_LLM_BASE_URL=", "QUERYBUS_LLM_MODEL="]
+        lines += ["QUERYBUS_LLM_API_KEY="]
         secret_file.touch(mode=0o600)
         secret_file.write_text("\n".join(lines) + "\n")
         made.append(secret_file.name)

@@ -90,7 +90,9 @@ def names_in(part: str) -> set[str]:
     return {re.sub(r"[-_.]+", "-", match).lower() for match in re.findall(r"^([\w.-]+)==", part, re.MULTILINE)}
 
 
-@pytest.mark.parametrize("member", [*MEMBERS, "build", "executor-clickhouse", "executor-oracle", "executor-bigquery"])
+@pytest.mark.parametrize(
+    "member", [*MEMBERS, "all", "build", "executor-clickhouse", "executor-oracle", "executor-bigquery"]
+)
 def test_the_part_of_the_lock_for_an_image_has_versions_and_hashes_only(member: str) -> None:
     part = part_of_lock(member)
     names = names_in(part)
@@ -185,7 +187,7 @@ def test_the_build_of_an_image_goes_through_outside_a_container_and_its_service_
 
 def test_every_image_that_the_handbook_builds_can_be_proved() -> None:
     prove = script("prove_images")
-    assert set(prove.IMAGES) == set(MEMBERS)
+    assert set(prove.IMAGES) == {*MEMBERS, "all"}
     assert set(prove.DRIVERS) == set(DRIVERS)
 
 
@@ -263,9 +265,77 @@ def test_what_prepare_makes_starts_the_bus_and_is_all_that_compose_asks_for(tmp_
 
 
 def test_mounted_files_of_the_repository_exist() -> None:
-    made = {"./permissions.conf", "./databases"}
+    made = {"./permissions.conf", "./databases"}  # by prepare.py and by the person
     for service in compose()["services"].values():
         for volume in service.get("volumes", ()):
             source = volume.partition(":")[0]
             if source.startswith(".") and source not in made:
                 assert (COMPOSE / source).exists(), source
+
+
+@pytest.mark.parametrize("file", ["compose.yaml", "one.yaml"])
+def test_what_a_compose_file_builds_and_mounts_is_there(file: str) -> None:
+    document = yaml.safe_load((COMPOSE / file).read_text())
+    targets = {rest.rpartition(" AS ")[2] for name, rest in instructions() if name == "FROM" and " AS " in rest}
+    ours = {name: service for name, service in document["services"].items() if service["image"].startswith("querybus")}
+    assert len(ours) == (8 if file == "compose.yaml" else 1)
+    for name, service in ours.items():
+        build = service["build"]
+        context = (COMPOSE / build["context"]).resolve()
+        assert context == ROOT
+        assert (context / build["dockerfile"]).is_file()
+        assert build.get("target", "service") in targets
+        # A service of its own is built for itself; the image of the command line serves for everything else.
+        assert build.get("args", {}).get("SERVICE", "all") in ({name} if name in MEMBERS else {"cli", "all"})
+    named = {
+        volume.partition(":")[0]
+        for service in document["services"].values()
+        for volume in service.get("volumes", ())
+        if not volume.startswith(".")
+    }
+    assert named == set(document["volumes"])
+
+
+def test_the_variables_of_the_one_container_are_read_by_what_it_starts() -> None:
+    (service,) = yaml.safe_load((COMPOSE / "one.yaml").read_text())["services"].values()
+    known = {f"QUERYBUS_{name.upper()}" for name in settings_of("generator").model_fields}
+    elsewhere = {"DATABASE_URL": "deploy/docker/start-all.sh", "OPENAI_API_KEY": "libs/common/src/querybus/llm"}
+    assert set(service["environment"]) - known == set(elsewhere)
+    for name, place in elsewhere.items():
+        files = [ROOT / place] if (ROOT / place).is_file() else (ROOT / place).glob("*.py")
+        assert any(name in file.read_text() for file in files), name
+
+
+def test_the_database_that_compose_names_is_the_one_that_it_makes(tmp_path: Path) -> None:
+    services = compose()["services"]
+    program, flag, code = services["shop"]["entrypoint"]
+    assert (program, flag) == ("/opt/querybus/bin/python", "-c")
+    (made,) = re.findall(r"'(/\S+)'", code)
+    (entry,) = yaml.safe_load((COMPOSE / "connections.yaml").read_text())["connections"]
+    assert entry["url"] == f"sqlite:///{made}"
+    assert f"shop:{Path(made).parent}:ro" in services["executor"]["volumes"]
+    file = tmp_path / "shop.sqlite"
+    subprocess.run([sys.executable, "-c", code.replace(made, str(file))], check=True)
+    assert file.stat().st_size > 100_000
+
+
+@pytest.mark.parametrize(("database", "command"), [("postgresql://reader@db/sales", "connect"), ("", "up")])
+def test_the_one_container_starts_a_command_that_takes_its_options(tmp_path: Path, database: str, command: str) -> None:
+    from typer.main import get_command
+
+    from querybus_cli.app import app
+
+    start = tmp_path / "start"
+    start.write_text((DOCKER / "start-all.sh").read_text())
+    said = tmp_path / "querybus"
+    said.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    for file in (start, said):
+        file.chmod(0o755)
+    environment = {"PATH": os.defpath, "DATABASE_URL": database, "PORT": "8080"}
+    done = subprocess.run([start], env=environment, capture_output=True, text=True, check=True)
+    name, *arguments = done.stdout.splitlines()
+    assert name == command
+    assert (database in arguments) == bool(database)
+    group: Any = get_command(app)
+    known = {option for param in group.commands[name].params for option in param.opts}
+    assert {argument for argument in arguments if argument.startswith("--")} <= known

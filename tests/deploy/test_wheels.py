@@ -27,6 +27,8 @@ ROOT = Path(__file__).parents[2]
 STARTS_SECONDS_MAX = 120.0
 PACKAGES_MAX = 115
 """What the set-up of the product installs on Linux; a package more is a decision for docs/adr/0002."""
+INSTALLED_MB_MAX = 660
+"""Megabytes of these packages' files; two fifths are Arrow and the renderer of charts (docs/adr/0002)."""
 
 
 @pytest.fixture(scope="module")
@@ -226,6 +228,17 @@ def test_the_installed_stack_serves_its_page_its_charts_and_an_answer(
     asked = {**outside, "QUERYBUS_KEY": key}
     answer = json.loads(said(installed, asked, "ask", "How many customers are there?", "--url", address, "--json"))
     assert answer["outcome"] == "answered"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="wheels of other systems have other sizes")
+def test_what_the_product_installs_is_no_larger_than_was_decided() -> None:
+    sizes: dict[str, int] = {}
+    for name in packages("cli"):
+        files = importlib.metadata.distribution(name).files or ()
+        places = [Path(str(file.locate())) for file in files if file.suffix != ".pyc"]
+        sizes[name] = sum(place.stat().st_size for place in places if place.is_file())
+    largest = sorted(sizes, key=lambda name: -sizes[name])[:5]
+    assert sum(sizes.values()) / 1e6 < INSTALLED_MB_MAX, [(name, sizes[name] // 1_000_000) for name in largest]
 
 
 def test_the_lock_of_the_product_is_no_longer_than_was_decided() -> None:
