@@ -24,6 +24,9 @@ connections:
   policy:
     rows_affected_max: 3
     row_filters: {{orders: "tenant = :tenant"}}
+- name: free
+  url: sqlite:///{file}
+  access: full
 - name: shut
   url: sqlite:///{file}
 """
@@ -102,3 +105,46 @@ async def test_rows_are_filtered_in_every_answer(shop: tuple[BusClient, Path]) -
     assert counted["rows"] == [[6]], counted
     everything = await run(client, "SELECT COUNT(*) AS n FROM orders", connection="shut")
     assert everything["rows"] == [[12]]
+
+
+async def say(client: BusClient, question: str, connection: str = "open") -> dict[str, Any]:
+    return await ask(client, {"question": question, "connection": connection}, lambda _stage: None)
+
+
+@pytest.mark.parametrize(
+    ("question", "left"),
+    [
+        ("delete order number 7", {7: None}),
+        ("把订单9的amount改为5", {9: 5}),
+        ("Please set the amount of order 11 to 12", {11: 12}),
+    ],
+)
+async def test_a_change_in_words_is_shown_with_its_exact_count_and_made_once(
+    shop: tuple[BusClient, Path], question: str, left: dict[int, int | None]
+) -> None:
+    client, file = shop
+    before = amounts(file)
+    asked = await say(client, question)
+    assert asked["outcome"] == "confirmation", asked
+    assert (asked["confirmation"]["rows_affected"], asked["confirmation"]["rows_known"]) == (1, "exact")
+    assert amounts(file) == before
+    done = await yes(client, asked)
+    assert (done["outcome"], done["rows_affected"]) == ("answered", 1), done
+    assert amounts(file) == {key: amount for key, amount in (before | left).items() if amount is not None}
+
+
+async def test_a_change_in_words_is_refused_where_the_connection_takes_none(shop: tuple[BusClient, Path]) -> None:
+    client, file = shop
+    before = amounts(file)
+    for question, connection in (("delete order number 3", "shut"), ("drop the table orders", "open")):
+        refused = await say(client, question, connection)
+        assert (refused["outcome"], refused["code"]) == ("refused", "safety"), refused
+    assert amounts(file) == before
+
+
+async def test_a_changed_structure_is_known_to_the_next_statement(shop: tuple[BusClient, Path]) -> None:
+    client, _ = shop
+    made = await yes(client, await run(client, "CREATE TABLE notes (id INTEGER)", connection="free"))
+    assert made["outcome"] == "answered", made
+    dropped = await run(client, "DROP TABLE notes", connection="free")
+    assert dropped["outcome"] == "confirmation", dropped

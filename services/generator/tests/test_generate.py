@@ -34,7 +34,7 @@ from querybus.core.messages import (
     Returned,
 )
 from querybus.core.options import Mode, Options
-from querybus.core.policy import ConnectionPolicy
+from querybus.core.policy import Access, ConnectionPolicy
 from querybus.core.subjects import StageName
 from querybus.llm import ModelServiceSettings, open_model
 from querybus.llm.dialogue import ModelReply
@@ -430,3 +430,37 @@ async def test_the_retry_prompt_says_how_long_a_failed_run_took_and_spends_no_se
     assert "1234 ms" in model.prompt
     assert "probe: 10 rows" in model.prompt
     assert not corrected.probe
+
+
+WRITABLE = ConnectionPolicy(access=Access.READ_WRITE)
+
+
+async def test_a_change_in_words_reaches_the_model_where_the_connection_takes_it() -> None:
+    model = SpokenModel("DELETE FROM orders WHERE id = 7")
+    body = drafted(await run(asked("Delete order number 7"), model=model, policy=WRITABLE))
+    assert (body.draft.origin, body.draft.sql) == (Origin.MODEL, "DELETE FROM orders WHERE id = 7")
+    assert body.alternative_sql is None
+    assert "one INSERT, UPDATE, DELETE" in model.prompt
+    assert "Never write" not in model.prompt
+
+
+async def test_a_change_in_words_is_refused_before_the_model_where_the_connection_takes_none() -> None:
+    for policy, question in ((ConnectionPolicy(), "Delete order number 7"), (WRITABLE, "Drop the table orders")):
+        model = SpokenModel("SELECT 1")
+        body = concluded(await run(asked(question), model=model, policy=policy))
+        assert (body.outcome, body.code) == (Outcome.REFUSED, FailureCode.SAFETY)
+        assert model.prompts == []
+    reading = SpokenModel("SELECT 1")
+    await run(asked(COUNT), model=reading)
+    assert "Never write" in reading.prompt
+
+
+async def test_the_translator_stands_in_with_the_change_and_never_with_an_answer() -> None:
+    away = Failure.of(FailureCode.MODEL_UNAVAILABLE, "away")
+    body = drafted(await run(asked("Delete order number 7"), model=SpokenModel(away), policy=WRITABLE))
+    assert body.draft.sql.startswith("DELETE FROM")
+    unread = await run(asked("Delete the orders that went wrong somehow"), model=SpokenModel(away), policy=WRITABLE)
+    assert failure(unread).code is FailureCode.MODEL_UNAVAILABLE
+    alone = concluded(await run(asked("Delete the orders that went wrong somehow"), policy=WRITABLE))
+    assert alone.outcome is Outcome.CLARIFICATION
+    assert "language model" in (alone.reply or "")

@@ -112,7 +112,14 @@ class Engine:
         return ProbeReply(failure=self.against, result=None if self.against else result)
 
 
-def draft_of(sql: str, *, operation: Operation = Operation.ASK, probe: bool = False, **options: Any) -> Envelope[Any]:
+def draft_of(
+    sql: str,
+    *,
+    operation: Operation = Operation.ASK,
+    probe: bool = False,
+    origin: Origin = Origin.MODEL,
+    **options: Any,
+) -> Envelope[Any]:
     asked = Envelope[Asked](
         event=EventName.ASKED,
         query_id="q",
@@ -128,7 +135,7 @@ def draft_of(sql: str, *, operation: Operation = Operation.ASK, probe: bool = Fa
         deadline_at=NOW + 60_000,
         body=Asked(),
     )
-    draft = Draft(sql=sql, dialect=Dialect.DUCKDB, origin=Origin.MODEL)
+    draft = Draft(sql=sql, dialect=Dialect.DUCKDB, origin=origin)
     return drafted(asked, Drafted(draft=draft, operation=operation, probe=probe, notes=("noted",)))
 
 
@@ -419,6 +426,11 @@ WRITES = Stores(policy=ConnectionPolicy(access=Access.READ_WRITE, rows_affected_
 DELETE = "delete from customer where id < 9"
 
 
+def own(sql: str, **options: Any) -> Envelope[Any]:
+    """Return a draft that its asker has written."""
+    return draft_of(sql, origin=Origin.USER, **options)
+
+
 def yes(asked: Envelope[Any], **changes: Any) -> Envelope[Any]:
     """Return the first event of the query that a person's yes begins."""
     confirmation = asked.body.confirmation
@@ -433,7 +445,7 @@ def yes(asked: Envelope[Any], **changes: Any) -> Envelope[Any]:
 
 async def test_a_change_is_never_approved_as_a_draft_but_asks() -> None:
     engine = Engine(rows=7)
-    asked = await run(draft_of(DELETE), WRITES, engine)
+    asked = await run(own(DELETE), WRITES, engine)
     confirmation = asked.body.confirmation
     assert (asked.body.outcome, asked.body.sql) == (Outcome.CONFIRMATION, "DELETE FROM customer WHERE id < 9")
     assert (confirmation.reason, confirmation.kind, confirmation.table) == ("write", "DELETE", "customer")
@@ -444,26 +456,35 @@ async def test_a_change_is_never_approved_as_a_draft_but_asks() -> None:
 
 async def test_where_execution_is_allowed_the_rows_are_counted_by_the_query_s_one_probe() -> None:
     engine = Engine(count=3)
-    asked = await run(draft_of(DELETE, **ALLOWED), WRITES, engine)
+    asked = await run(own(DELETE, **ALLOWED), WRITES, engine)
     confirmation = asked.body.confirmation
     assert (confirmation.rows_affected, confirmation.rows_known, confirmation.rows_affected_max) == (3, "exact", 3)
     assert len(engine.probed) == 1
     assert engine.probed[0].sql.startswith("SELECT COUNT(*) FROM (SELECT 1 FROM customer WHERE id < 9)")
-    again = await run(draft_of(DELETE, **ALLOWED), WRITES, engine, deliveries=2)
+    again = await run(own(DELETE, **ALLOWED), WRITES, engine, deliveries=2)
     assert again.body.confirmation.rows_known == "unknown"
     assert len(engine.probed) == 1
 
 
+async def test_a_change_that_was_asked_for_in_words_is_counted_whatever_the_options_say() -> None:
+    static: list[dict[str, Any]] = [{}, {"enable_syntax_validation": False}]
+    for options in static:
+        engine = Engine(count=3)
+        asked = await run(draft_of(DELETE, **options), WRITES, engine)
+        assert (asked.body.confirmation.rows_affected, asked.body.confirmation.rows_known) == (3, "exact")
+        assert len(engine.probed) == 1
+
+
 async def test_without_the_engine_the_rows_are_not_known_and_nothing_is_asked() -> None:
     engine = Engine(rows=7)
-    asked = await run(draft_of(DELETE, enable_syntax_validation=False), WRITES, engine)
+    asked = await run(own(DELETE, enable_syntax_validation=False), WRITES, engine)
     assert (asked.body.confirmation.rows_affected, asked.body.confirmation.rows_known) == (None, "unknown")
     assert asked.body.confirmation.rows_affected_max == 50
     assert (engine.explained, engine.probed) == ([], [])
 
 
 async def test_a_change_of_more_rows_than_the_connection_takes_is_not_even_asked() -> None:
-    result = await run(draft_of(DELETE, **ALLOWED), WRITES, Engine(count=51))
+    result = await run(own(DELETE, **ALLOWED), WRITES, Engine(count=51))
     assert result.code is FailureCode.COST
 
 
@@ -475,7 +496,7 @@ async def test_values_say_themselves_how_many_rows_they_are() -> None:
 
 
 async def test_a_confirmed_change_is_judged_again_from_the_asking_query_s_draft_and_approved() -> None:
-    draft = draft_of(DELETE)
+    draft = own(DELETE)
     asked = await run(draft, WRITES)
     logs = Logs([Stored(draft), Stored(asked)])
     result = await run(yes(asked, rows_affected_max=5), WRITES, logs=logs)
@@ -485,7 +506,7 @@ async def test_a_confirmed_change_is_judged_again_from_the_asking_query_s_draft_
 
 
 async def test_what_nobody_asked_is_not_approved() -> None:
-    draft = draft_of(DELETE)
+    draft = own(DELETE)
     asked = await run(draft, WRITES)
     logs = Logs([Stored(draft), Stored(asked)])
     foreign = asked.with_body(asked.body, user="eve")
@@ -507,12 +528,12 @@ async def test_what_nobody_asked_is_not_approved() -> None:
 
 async def test_a_read_only_connection_refuses_a_change_whatever_the_options_say() -> None:
     for check in (True, False):
-        result = await run(draft_of(DELETE, enable_forbidden_check=check, **ALLOWED))
+        result = await run(own(DELETE, enable_forbidden_check=check, **ALLOWED))
         assert result.code is FailureCode.SAFETY
 
 
 async def test_a_dry_run_of_a_change_is_prepared_and_asks_nothing() -> None:
-    result = await run(draft_of(DELETE, dry_run=True), WRITES)
+    result = await run(own(DELETE, dry_run=True), WRITES)
     assert (result.body.outcome, result.body.confirmation) == (Outcome.PREPARED, None)
 
 

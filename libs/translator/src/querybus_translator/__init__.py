@@ -1,5 +1,6 @@
 """The built-in translator: a question in English or Chinese becomes SQL without a model, or says what it could not read."""
 
+from querybus_translator.changes import translate_change
 from querybus_translator.refine import CannotRefineError, refine
 from querybus_translator.refine_defined import refine_defined
 from querybus_translator.threads.complete import is_complete, is_fragment
@@ -15,5 +16,6 @@ __all__ = [
     "refine",
     "refine_defined",
     "translate",
+    "translate_change",
     "translate_in_thread",
 ]

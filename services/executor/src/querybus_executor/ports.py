@@ -119,6 +119,10 @@ class Database(Protocol):
         """Return what the engine expects of the statement, or has against it, without running it."""
         ...
 
+    async def refresh(self) -> Catalog | Failure:
+        """Read the catalog again now; a failure leaves the known one in place and is returned."""
+        ...
+
     def doubt(self) -> None:
         """Say that the engine misses a name that the catalog has: it is read again soon, seldom enough."""
         ...

@@ -8,6 +8,7 @@ interrupts the change: what is not known at the end is said, never guessed.
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -24,12 +25,14 @@ from querybus.core.messages import (
 from querybus.core.policy import Reader
 from querybus.core.subjects import StageName
 from querybus.sql.write import guard_write
-from querybus_executor.ports import Databases
+from querybus_executor.ports import Database, Databases
 
 PUBLISHING_SECONDS: Final = 0.5
 """What is kept of the deadline for COMMIT and the conclusion itself."""
 LAST_SECONDS: Final = 2.0
 """How long a change that was interrupted is waited for, to say what became of it."""
+CATALOG_SECONDS: Final = 5.0
+"""How long the answer to a change of the structure waits for the new catalog."""
 TOO_MANY_RULE: Final = "rows_affected"
 
 
@@ -100,8 +103,8 @@ async def write(
     if isinstance(result, Failure):
         return result
     if result.rows_affected is None:
-        # The structure is another one now.
-        database.doubt()
+        # The structure is another one now: the next question is to find it so.
+        await asyncio.wait({asyncio.ensure_future(_reread(database))}, timeout=CATALOG_SECONDS)
     conclusion = Concluded(
         outcome=Outcome.ANSWERED,
         stage=StageName.EXECUTOR,
@@ -113,6 +116,12 @@ async def write(
         notes=body.notes,
     )
     return concluded(envelope, conclusion, duration_ms=round(result.duration_ms, 3))
+
+
+async def _reread(database: Database) -> None:
+    # The change is made: no trouble with the catalog may make it look otherwise.
+    with suppress(Exception):
+        await database.refresh()
 
 
 async def _run(writer: Writer, sql: str, rows_affected_max: int, seconds_max: float) -> Written | Failure:

@@ -9,12 +9,11 @@ configured or none can be reached, and says so when it cannot read a question: n
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, cast
 
-from querybus.core.catalog import Catalog, Language
+from querybus.core.catalog import Language
 from querybus.core.envelope import Attempt, Classification, Delivery, Envelope, failed, may_probe
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import (
@@ -34,11 +33,11 @@ from querybus.core.subjects import StageName
 from querybus.llm.dialogue import ModelReply
 from querybus.sql.conditions.missing_value import Held, as_held
 from querybus.sql.conditions.today import with_today
-from querybus.sql.render import normalise
 from querybus.sql.reply.extract import no_sql
+from querybus.sql.write import is_change
 from querybus.text.knowledge import Entry, answers_alone
 from querybus.text.picture_words import without_picture
-from querybus_generator.conversation.turns import Turn, bind, earlier_questions
+from querybus_generator.conversation.turns import Turn, bind
 from querybus_generator.linking.linker import Linker
 from querybus_generator.linking.near import Near
 from querybus_generator.linking.routing import Router
@@ -53,8 +52,10 @@ from querybus_generator.reply.read import SaidReply, read_reply
 from querybus_generator.steps.ask_about_words import ask_about_vague_terms
 from querybus_generator.steps.asked_by_model import asked_by_model
 from querybus_generator.steps.by_change import answer_by_change
-from querybus_generator.steps.by_definition import answer_by_definition, answer_metrics_by_name, ask_without_unread
+from querybus_generator.steps.by_definition import answer_by_definition, answer_metrics_by_name
 from querybus_generator.steps.by_picture import answer_by_picture
+from querybus_generator.steps.by_translator import draft_by_translator, is_accepted, is_known_statement, read_in_thread
+from querybus_generator.steps.change_request import change_by_translator, takes_change
 from querybus_generator.steps.choose_connection import Routed, ask_which_connection, label_of, route
 from querybus_generator.steps.classify import said_by_model, unsettled
 from querybus_generator.steps.second_draft import second_by_model, second_by_translator
@@ -68,15 +69,13 @@ from querybus_generator.subject import (
     bare_words,
     concluded_reply,
     drafted_envelope,
-    not_read,
-    other_language,
     settled_classification,
     verified_examples,
     which_turn,
     with_header,
     write_refused,
 )
-from querybus_translator import NotRead, Translated, is_complete, translate, translate_in_thread
+from querybus_translator import NotRead, Translated, is_complete
 
 BUILTIN: Final = "builtin"
 MODEL_SECONDS_MIN: Final = 0.2
@@ -169,13 +168,19 @@ async def _take_given_sql(subject: Subject, body: Asked, _: History) -> Outgoing
     return _given(with_header(subject, classification=settled_classification(subject.envelope)), body)
 
 
-async def _refuse_change(subject: Subject, _: Asked, __: History) -> Outgoing | Subject:
+async def _draft_change(subject: Subject, _: Asked, history: History) -> Outgoing | Failure | Subject:
+    """Refuse a request to change data where the connection takes no such change; else draft the change."""
     envelope = subject.envelope
-    refused = write_intent(envelope.question) if envelope.options.mode is not Mode.CHAT else None
-    if refused is None:
+    kind = write_intent(envelope.question) if envelope.options.mode is not Mode.CHAT else None
+    if kind is None:
         return subject
     classification = settled_classification(envelope) or unsettled()
-    return write_refused(with_header(subject, classification=classification), refused)
+    subject = with_header(subject, classification=classification)
+    if not takes_change(subject, kind):
+        return write_refused(subject, kind)
+    if subject.model is None:
+        return await asyncio.to_thread(change_by_translator, subject)
+    return await _model(subject, turns=await history.turns(envelope), attempts=())
 
 
 async def _read_in_its_thread(subject: Subject, _: Asked, history: History) -> Outgoing | Subject:
@@ -220,7 +225,7 @@ async def _reuse_verified(subject: Subject, body: Asked, _: History) -> Outgoing
 async def _draft(subject: Subject, body: Asked, history: History) -> Outgoing | Failure:
     """Draft by the model, else by the built-in translator; a clarified question with what was tried before."""
     if subject.model is None:
-        return await _builtin(subject, turns=subject.turns)
+        return await draft_by_translator(subject, turns=subject.turns)
     if body.clarifies is None:
         return await _model(subject, turns=subject.prompt_turns, attempts=())
     tried = await history.attempts(subject.envelope, body.clarifies.query_id)
@@ -240,7 +245,7 @@ STEPS: Final[tuple[Step, ...]] = (
     _take_given_sql,
     answer_by_change,
     answer_metrics_by_name,
-    _refuse_change,
+    _draft_change,
     answer_by_picture,
     _read_in_its_thread,
     ask_which_connection,
@@ -265,7 +270,7 @@ async def _again(subject: Subject, body: Returned, history: History) -> Outgoing
     if subject.model is None:
         verified = subject.envelope.attempts[-1:] and subject.envelope.attempts[-1].origin is Origin.VERIFIED
         if verified:
-            return await _builtin(subject)
+            return await draft_by_translator(subject)
         return Failure.of(FailureCode.SAME_SQL, "without a model nothing new can come of the same question")
     turns = await history.turns(subject.envelope)
     complete = await asyncio.to_thread(_is_complete, subject, turns) if turns else True
@@ -328,14 +333,13 @@ async def _model(
         on_text=subject.progress.receive(envelope) if subject.progress is not None and receives else None,
     )
     if isinstance(reply, Failure):
-        return await _builtin(subject, turns=turns, instead_of=reply)
+        return await draft_by_translator(subject, turns=turns, instead_of=reply)
     if envelope.classification is None:
         # In hybrid mode only what the rules left open can still be chat, and only by the word that was agreed on.
         text = reply.text.strip()
         if text.startswith(CHAT_MARK):
-            return _replied(
-                with_header(subject, classification=said_by_model("chat")), text[len(CHAT_MARK) :].strip(), reply
-            )
+            spoken = with_header(subject, classification=said_by_model("chat"))
+            return _replied(spoken, text[len(CHAT_MARK) :].strip(), reply)
         subject = with_header(subject, classification=said_by_model("database"))
         envelope = subject.envelope
     said = read_reply(reply.text, catalog.dialect, is_cut=reply.is_cut)
@@ -344,10 +348,13 @@ async def _model(
         return (asked_by_model(subject, said) if not attempts and advice is None else None) or said
     held = as_held(in_own_dialect(said.sql, catalog), catalog.dialect, catalog, subject.prepared.policy)
     sql = held.sql
-    if _is_known(sql, catalog, envelope.attempts):
+    if is_known_statement(sql, catalog, envelope.attempts):
         return Failure.of(FailureCode.SAME_SQL, "the model repeated a statement that had failed")
     analysis = _analysis(subject, question, near, reply, said, held)
     is_first = not attempts and advice is None
+    draft = Draft(sql=sql, dialect=catalog.dialect, origin=Origin.MODEL)
+    if is_change(sql, catalog.dialect):
+        return drafted_envelope(subject, draft, analysis)  # a person confirms it; nothing is run beside it
     doubts = doubts_of(sql, subject.question, subject.prepared.index, asked=asked) if is_first else frozenset()
     analysis = analysis.model_copy(update={"doubts": tuple(sorted(doubts))})
     alternative: str | None = None
@@ -356,18 +363,16 @@ async def _model(
         analysis, alternative = second_by_translator(subject, sql, analysis, reading)
     if envelope.options.second_draft and not analysis.second_reading:
         analysis, alternative = await second_by_model(subject, asked, sql, analysis, timeout_seconds, near)
-    draft = Draft(sql=sql, dialect=catalog.dialect, origin=Origin.MODEL)
-    return drafted_envelope(
-        subject, draft, analysis, alternative_sql=alternative, probe=not is_first and may_probe(envelope)
-    )
+    probe = not is_first and may_probe(envelope)
+    return drafted_envelope(subject, draft, analysis, alternative_sql=alternative, probe=probe)
 
 
 async def _read_beside(subject: Subject, turns: tuple[Turn, ...]) -> Translated | NotRead | None:
     """Return how the translator reads what a model drafted for; None where that says nothing."""
     # What a person has chosen is what they want, however sure the translator is of it.
-    if is_third_language(subject.readable) or _is_accepted(subject, turns):
+    if is_third_language(subject.readable) or is_accepted(subject, turns):
         return None
-    return await asyncio.to_thread(_read_in_thread, subject, turns, asks_back=False)
+    return await asyncio.to_thread(read_in_thread, subject, turns, asks_back=False)
 
 
 def _analysis(
@@ -390,98 +395,7 @@ def _analysis(
     )
 
 
-async def _builtin(
-    subject: Subject, *, turns: tuple[Turn, ...] = (), instead_of: Failure | None = None
-) -> Outgoing | Failure:
-    """Draft by the built-in translator; `instead_of` is the failure of the model that it stands in for."""
-    envelope, catalog = subject.envelope, subject.catalog
-    if is_third_language(subject.readable):
-        return instead_of or other_language(subject)
-    reading = await asyncio.to_thread(_read_in_thread, subject, turns)
-    assumed: tuple[str, ...] = ()
-    if instead_of is None:
-        reading, defined = await ask_without_unread(subject, reading)
-        if defined is not None and isinstance(reading, NotRead) and _was_asked_about(reading, turns):
-            return defined
-    if isinstance(reading, NotRead) and _was_asked_about(reading, turns):
-        # Nobody is asked twice about a word: the best reading without it is given, and said.
-        assumed = (fill(subject.texts.note_left_out, {"word": reading.about, "question": reading.read_as}),)
-        reading = await asyncio.to_thread(
-            translate, reading.read_as, catalog, language=envelope.language, today=subject.today
-        )
-    if isinstance(reading, NotRead):
-        return instead_of or not_read(subject, reading)
-    if reading.left_out:
-        words = _LISTED[envelope.language].join(reading.left_out)
-        assumed = (fill(subject.texts.note_left_out, {"word": words, "question": reading.reading}),)
-    if _is_known(reading.sql, catalog, envelope.attempts):
-        return instead_of or Failure.of(FailureCode.SAME_SQL, "the translator reads the question as it did before")
-    notes = (*reading.notes, *([subject.texts.note_fallback] if instead_of else ()))
-    return drafted_envelope(
-        subject,
-        Draft(sql=reading.sql, dialect=catalog.dialect, origin=Origin.BUILTIN),
-        _read(reading, catalog, assumed),
-        notes,
-    )
-
-
-def _was_asked_about(reading: NotRead, turns: tuple[Turn, ...]) -> bool:
-    """Whether the thread has asked about the same words before, and there is a reading without them."""
-    asked = {word for turn in turns for word in _PARTING.split(turn.about.casefold())}
-    return bool(reading.about and reading.read_as) and asked.issuperset(_PARTING.split(reading.about.casefold()))
-
-
-_LISTED: Final[Mapping[Language, str]] = {"en": ", ", "zh": "、"}
-_PARTING: Final = re.compile(r"[,，、]\s*")
-
-
-def _read_in_thread(subject: Subject, turns: tuple[Turn, ...], *, asks_back: bool = True) -> Translated | NotRead:
-    """Read what was asked as a change of what the thread asked before, else by itself with what the thread added to it."""
-    catalog, language, today = subject.catalog, subject.envelope.language, subject.today
-    accepted = _is_accepted(subject, turns)
-    if turns and not accepted:
-        earlier = earlier_questions(turns)
-        followed = translate_in_thread(
-            without_picture(subject.envelope.question),
-            earlier,
-            catalog,
-            language=language,
-            today=today,
-            asks_back=asks_back,
-        )
-        if isinstance(followed, Translated):
-            return followed
-    question = without_picture(subject.envelope.question if accepted else subject.readable)
-    return translate(question, catalog, language=language, today=today, accepted=accepted, asks_back=asks_back)
-
-
-def _is_accepted(subject: Subject, turns: tuple[Turn, ...]) -> bool:
-    """Whether the reading that was offered is wanted: chosen as an option, or by asking the same question again."""
-    question, body = subject.envelope.question.strip().casefold(), subject.envelope.body
-    last = turns[-1] if turns else None
-    is_again = last is not None and last.result is None and last.question.strip().casefold() == question
-    return is_again or (isinstance(body, Asked) and body.clarifies is not None)
-
-
-def _read(reading: Translated, catalog: Catalog, assumed: tuple[str, ...]) -> Analysis:
-    return Analysis(
-        links=reading.links,
-        tables=tuple(dict.fromkeys(link.table for link in reading.links)),
-        catalog_fingerprint=catalog.fingerprint,
-        reading=reading.reading,
-        assumptions=assumed,
-        confidence=reading.confidence,
-    )
-
-
 def _timeout_seconds(envelope: Drafting, delivery: Delivery) -> float:
     """Return how long a model may take: what remains without a reserve for the stages that follow."""
     remaining = envelope.remaining_ms(delivery.now_ms) / 1_000
     return remaining - min(remaining * DEADLINE_RESERVE_SHARE, DEADLINE_RESERVE_SECONDS_MAX)
-
-
-def _is_known(sql: str, catalog: Catalog, attempts: tuple[Attempt, ...]) -> bool:
-    if not attempts:
-        return False
-    wanted = normalise(sql, catalog.dialect)
-    return any(normalise(attempt.sql, catalog.dialect) == wanted for attempt in attempts)

@@ -31,7 +31,6 @@ from querybus.core.messages import (
     Result,
 )
 from querybus.sql.check import NOT_ASKED_NOTE
-from querybus.sql.conditions.scope import outermost, scope_of
 from querybus.sql.write import is_change
 from querybus.text.language import grammar_faults
 from querybus.text.plain_answer import plain_finished
@@ -55,7 +54,7 @@ from querybus_presenter.wording.labels import distinct_names, is_neutral, labels
 from querybus_presenter.wording.lineage import Lineage, lineage
 from querybus_presenter.wording.notes import model_set_up_note, notes_of
 from querybus_presenter.wording.options import OPTIONS_MAX, OPTIONS_MIN, Subject, class_of, options, trigger_of
-from querybus_presenter.wording.phrases import Phrases
+from querybus_presenter.wording.phrases import column_phrases
 from querybus_presenter.wording.reading import reading
 from querybus_presenter.wording.statement import is_plan, read
 from querybus_presenter.wording.texts import Texts, Words
@@ -257,7 +256,7 @@ class _Context:
         defined = body.analysis.labels
         if len(defined) == len(result.columns) > 0 and all(self.may_say(label) for label in defined):
             return defined
-        phrases = self._or_none("reading", lambda: _phrases(tree, self.catalog, self.texts)) or ()
+        phrases = self._or_none("reading", lambda: column_phrases(tree, self.catalog, self.texts)) or ()
         said = tuple(label if self.may_say(label) else "" for label in body.analysis.column_labels)
         return labels(result.columns, self.catalog, self.tables, self.texts, self._origins(result), phrases, said)
 
@@ -452,15 +451,6 @@ class _Context:
         if self.is_business:
             return (self.texts.notes["mended"],)
         return tuple(note for note in body.notes if note != NOT_ASKED_NOTE)
-
-
-def _phrases(tree: exp.Expr | None, catalog: Catalog | None, texts: Texts) -> list[str | None]:
-    """Return what each column of a statement shows, in words."""
-    select = outermost(tree)
-    if select is None:
-        return []
-    words = Phrases(scope_of(select, catalog), texts, with_names=False)
-    return [words.shown(item) for item in select.expressions]
 
 
 def _gives_away(answer: Answer, context: _Context) -> bool:

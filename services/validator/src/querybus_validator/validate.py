@@ -31,6 +31,7 @@ from querybus.core.messages import (
     Confirmed,
     Drafted,
     Operation,
+    Origin,
     Outcome,
 )
 from querybus.core.options import OnExecutionFailure, Options
@@ -304,7 +305,7 @@ async def _ask_to_change(context: _Context, body: Drafted) -> Envelope[Concluded
         return change
     if body.operation in _PREPARED or context.envelope.options.dry_run:
         return _prepared(context, body, change.sql, body.notes)
-    counted = await _rows_affected(context, change)
+    counted = await _rows_affected(context, change, is_counted=body.draft.origin is not Origin.USER)
     if isinstance(counted, Failure):
         return counted
     rows, known = counted
@@ -348,17 +349,18 @@ def _change(context: _Context, sql: str) -> CheckedWrite | Failure:
 
 
 async def _rows_affected(
-    context: _Context, change: CheckedWrite
+    context: _Context, change: CheckedWrite, *, is_counted: bool
 ) -> tuple[int | None, Literal["exact", "estimate", "unknown"]] | Failure:
     """Return how many rows a change would touch, and how sure that is.
 
-    Exact from the text or, where execution is allowed, by the query's one probe: a count under the same condition.
+    Exact from the text or by a count under the same condition: of a change that was asked for in words (`is_counted`),
+    because its asker has not seen the statement, else where execution is allowed, by the query's one probe.
     """
     if change.rows is not None:
         return change.rows, "exact"
     if change.counted is None:
         return None, "unknown"
-    if context.may_probe:
+    if is_counted or context.may_probe:
         counting = context.static(count_of(change.counted, context.connection.dialect), 1)
         if isinstance(counting, Failure):
             return counting

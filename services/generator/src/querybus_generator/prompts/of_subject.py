@@ -8,7 +8,7 @@ from typing import Any
 from querybus.core.catalog import Catalog, Table
 from querybus.core.envelope import Attempt, Envelope, may_probe
 from querybus.core.messages import Advice
-from querybus.core.policy import Connection
+from querybus.core.policy import KINDS, Access, Connection, StatementKind
 from querybus.llm.dialogue import ChatMessage
 from querybus.sql.conditions.today import with_today
 from querybus.text.knowledge import Entry
@@ -29,6 +29,12 @@ class QuestionPrompt:
     messages: tuple[ChatMessage, ...]
     linking: Linking
     example_ids: tuple[str, ...]
+
+
+def changes_taken(subject: Subject) -> tuple[str, ...]:
+    """Return the kinds of statement that the connection takes besides reads, as the prompt names them."""
+    access = subject.connection.policy.of(subject.envelope.tenant).access
+    return tuple(kind.value.upper() for kind in StatementKind if kind in KINDS[access] - KINDS[Access.READ_ONLY])
 
 
 def question_prompt(
@@ -74,6 +80,7 @@ def question_prompt(
         schema=prepared.schema(tables, with_values=with_values),
         offers_chat=envelope.classification is None and advice is None,
         prompting=subject.prompting,
+        changes=changes_taken(subject),
     )
     return QuestionPrompt(messages, linking, tuple(entry.id for entry in used))
 

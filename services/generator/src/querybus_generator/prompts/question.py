@@ -130,16 +130,23 @@ def render_question(
     schema: str | None = None,
     offers_chat: bool = False,
     prompting: Prompting = USUAL_PROMPTING,
+    changes: Sequence[str] = (),
 ) -> tuple[ChatMessage, ...]:
     """Return the messages for a first draft, or with advice or earlier attempts for a new one.
 
-    `schema` is the tables' text where it exists already, `prompting` what this model is asked with besides.
+    `changes` are the kinds of statement that the connection takes besides reads. `schema` is the tables' text where it exists already, `prompting` what this model is asked with besides.
     `offers_chat`: nothing says that this is a question about data, so the model may say that it is none.
     """
     question, turns, reading = spoken_of.question, spoken_of.turns, spoken_of.reading
     spoken = "\n".join((question, *(turn.question for turn in turns)))
     system = _system(
-        texts, catalog, spoken_of.today, evidence.instructions, offers_chat=offers_chat, prompting=prompting
+        texts,
+        catalog,
+        spoken_of.today,
+        evidence.instructions,
+        offers_chat=offers_chat,
+        prompting=prompting,
+        changes=changes,
     )
     asked = fill(
         texts.question,
@@ -178,6 +185,7 @@ def _system(
     *,
     offers_chat: bool,
     prompting: Prompting,
+    changes: Sequence[str],
 ) -> str:
     return fill(
         texts.system,
@@ -187,6 +195,8 @@ def _system(
             "today": f"{today:%Y-%m-%d} ({texts.weekdays[today.weekday()]})",
             "chat": CHAT_MARK if offers_chat else "",
             "instructions": _instructions(instructions),
+            "read_only": "" if changes else "yes",
+            "changes": ", ".join(changes),
             "plan": "yes" if prompting.reasoning == "short" else "",
             "general_examples": _general_examples(texts, catalog.dialect) if prompting.examples else "",
         },

@@ -43,6 +43,7 @@ class Texts:
     example: str
     other_language: str
     note_fallback: str
+    change_not_read: str
     note_verified: str
     note_defined: str
     note_settled: str
@@ -108,6 +109,7 @@ def _load(language: Language, override: Path | None) -> Texts:
         "example",
         "other_language",
         "note_fallback",
+        "change_not_read",
         "note_verified",
         "note_defined",
         "note_settled",

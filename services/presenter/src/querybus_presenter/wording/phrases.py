@@ -14,7 +14,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from querybus.core.catalog import Column, ColumnKind, Table
+from querybus.core.catalog import Catalog, Column, ColumnKind, Table
 from querybus.sql.conditions.parts import conditions_of, is_text
 from querybus.sql.conditions.periods import Period, age_of, days_between, period_of, time_between, unit_of
 from querybus.sql.conditions.scope import Scope, all_of, outermost, projection, scope_of
@@ -487,3 +487,12 @@ def within_sentence(label: str) -> str:
     ('order date', 'ISBN number')
     """
     return label[:1].lower() + label[1:] if label[1:2].islower() else label
+
+
+def column_phrases(tree: exp.Expr | None, catalog: Catalog | None, texts: Texts) -> list[str | None]:
+    """Return what each column of a statement shows, in words."""
+    select = outermost(tree)
+    if select is None:
+        return []
+    words = Phrases(scope_of(select, catalog), texts, with_names=False)
+    return [words.shown(item) for item in select.expressions]

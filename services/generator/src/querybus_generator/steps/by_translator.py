@@ -1,0 +1,131 @@
+"""Draft by the built-in translator: where there is no model, and where the model gave no statement."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from querybus.core.catalog import Catalog, Language
+from querybus.core.envelope import Attempt, Envelope
+from querybus.core.failure import Failure, FailureCode
+from querybus.core.messages import (
+    Analysis,
+    Asked,
+    Concluded,
+    Draft,
+    Drafted,
+    Origin,
+)
+from querybus.sql.render import normalise
+from querybus.text.picture_words import without_picture
+from querybus_generator.conversation.turns import Turn, earlier_questions
+from querybus_generator.prompts.template import fill
+from querybus_generator.steps.by_definition import ask_without_unread
+from querybus_generator.steps.change_request import change_by_translator, takes_change
+from querybus_generator.steps.unsupported_language import is_third_language
+from querybus_generator.steps.write_intent import write_intent
+from querybus_generator.subject import (
+    Subject,
+    drafted_envelope,
+    not_read,
+    other_language,
+)
+from querybus_translator import NotRead, Translated, translate, translate_in_thread
+
+Outgoing = Envelope[Drafted] | Envelope[Concluded]
+
+
+async def draft_by_translator(
+    subject: Subject, *, turns: tuple[Turn, ...] = (), instead_of: Failure | None = None
+) -> Outgoing | Failure:
+    """Draft by the built-in translator; `instead_of` is the failure of the model that it stands in for."""
+    envelope, catalog = subject.envelope, subject.catalog
+    if (kind := write_intent(envelope.question)) is not None and takes_change(subject, kind):
+        # Read as a question, a request to change data would be answered as one.
+        return await asyncio.to_thread(change_by_translator, subject, instead_of)
+    if is_third_language(subject.readable):
+        return instead_of or other_language(subject)
+    reading = await asyncio.to_thread(read_in_thread, subject, turns)
+    assumed: tuple[str, ...] = ()
+    if instead_of is None:
+        reading, defined = await ask_without_unread(subject, reading)
+        if defined is not None and isinstance(reading, NotRead) and _was_asked_about(reading, turns):
+            return defined
+    if isinstance(reading, NotRead) and _was_asked_about(reading, turns):
+        # Nobody is asked twice about a word: the best reading without it is given, and said.
+        assumed = (fill(subject.texts.note_left_out, {"word": reading.about, "question": reading.read_as}),)
+        reading = await asyncio.to_thread(
+            translate, reading.read_as, catalog, language=envelope.language, today=subject.today
+        )
+    if isinstance(reading, NotRead):
+        return instead_of or not_read(subject, reading)
+    if reading.left_out:
+        words = _LISTED[envelope.language].join(reading.left_out)
+        assumed = (fill(subject.texts.note_left_out, {"word": words, "question": reading.reading}),)
+    if is_known_statement(reading.sql, catalog, envelope.attempts):
+        return instead_of or Failure.of(FailureCode.SAME_SQL, "the translator reads the question as it did before")
+    notes = (*reading.notes, *([subject.texts.note_fallback] if instead_of else ()))
+    return drafted_envelope(
+        subject,
+        Draft(sql=reading.sql, dialect=catalog.dialect, origin=Origin.BUILTIN),
+        _read(reading, catalog, assumed),
+        notes,
+    )
+
+
+def _was_asked_about(reading: NotRead, turns: tuple[Turn, ...]) -> bool:
+    """Whether the thread has asked about the same words before, and there is a reading without them."""
+    asked = {word for turn in turns for word in _PARTING.split(turn.about.casefold())}
+    return bool(reading.about and reading.read_as) and asked.issuperset(_PARTING.split(reading.about.casefold()))
+
+
+_LISTED: Final[Mapping[Language, str]] = {"en": ", ", "zh": "、"}
+_PARTING: Final = re.compile(r"[,，、]\s*")
+
+
+def read_in_thread(subject: Subject, turns: tuple[Turn, ...], *, asks_back: bool = True) -> Translated | NotRead:
+    """Read what was asked as a change of what the thread asked before, else by itself with what the thread added to it."""
+    catalog, language, today = subject.catalog, subject.envelope.language, subject.today
+    accepted = is_accepted(subject, turns)
+    if turns and not accepted:
+        earlier = earlier_questions(turns)
+        followed = translate_in_thread(
+            without_picture(subject.envelope.question),
+            earlier,
+            catalog,
+            language=language,
+            today=today,
+            asks_back=asks_back,
+        )
+        if isinstance(followed, Translated):
+            return followed
+    question = without_picture(subject.envelope.question if accepted else subject.readable)
+    return translate(question, catalog, language=language, today=today, accepted=accepted, asks_back=asks_back)
+
+
+def is_accepted(subject: Subject, turns: tuple[Turn, ...]) -> bool:
+    """Whether the reading that was offered is wanted: chosen as an option, or by asking the same question again."""
+    question, body = subject.envelope.question.strip().casefold(), subject.envelope.body
+    last = turns[-1] if turns else None
+    is_again = last is not None and last.result is None and last.question.strip().casefold() == question
+    return is_again or (isinstance(body, Asked) and body.clarifies is not None)
+
+
+def _read(reading: Translated, catalog: Catalog, assumed: tuple[str, ...]) -> Analysis:
+    return Analysis(
+        links=reading.links,
+        tables=tuple(dict.fromkeys(link.table for link in reading.links)),
+        catalog_fingerprint=catalog.fingerprint,
+        reading=reading.reading,
+        assumptions=assumed,
+        confidence=reading.confidence,
+    )
+
+
+def is_known_statement(sql: str, catalog: Catalog, attempts: tuple[Attempt, ...]) -> bool:
+    if not attempts:
+        return False
+    wanted = normalise(sql, catalog.dialect)
+    return any(normalise(attempt.sql, catalog.dialect) == wanted for attempt in attempts)

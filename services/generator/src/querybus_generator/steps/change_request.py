@@ -1,0 +1,32 @@
+"""A request to change data: whether the connection takes it, and how it is drafted without a model."""
+
+from __future__ import annotations
+
+from querybus.core.asking_back import Trigger
+from querybus.core.envelope import Envelope
+from querybus.core.failure import Failure
+from querybus.core.messages import Analysis, Concluded, Draft, Drafted, Origin
+from querybus.core.policy import KINDS, StatementKind
+from querybus_generator.subject import Subject, clarification, drafted_envelope
+from querybus_translator import translate_change
+
+
+def takes_change(subject: Subject, kind: str) -> bool:
+    """Whether the connection takes changes of a kind (DELETE, CREATE, ...) from this tenant."""
+    access = subject.connection.policy.of(subject.envelope.tenant).access
+    return kind.lower() in {known.value for known in StatementKind} and StatementKind(kind.lower()) in KINDS[access]
+
+
+def change_by_translator(
+    subject: Subject, instead_of: Failure | None = None
+) -> Envelope[Drafted] | Envelope[Concluded] | Failure:
+    """Return the change that the translator reads; where it reads none, the model's failure or a question back."""
+    envelope, catalog = subject.envelope, subject.catalog
+    sql = translate_change(envelope.question, catalog, language=envelope.language, today=subject.today)
+    if sql is None:
+        return instead_of or clarification(
+            subject, Trigger.AMBIGUOUS_QUESTION, "", (), reply=subject.texts.change_not_read
+        )
+    analysis = Analysis(catalog_fingerprint=catalog.fingerprint)
+    notes = (subject.texts.note_fallback,) if instead_of else ()
+    return drafted_envelope(subject, Draft(sql=sql, dialect=catalog.dialect, origin=Origin.BUILTIN), analysis, notes)
