@@ -160,3 +160,36 @@ def test_tls_is_used_as_the_address_asks(server: PostgresServer, tmp_path: Path)
     good, bad = asyncio.run(both())
     assert good["question"]["answer"] == 3
     assert bad["database"]["trouble"] == "tls"
+
+
+@pytest.mark.servers
+def test_a_role_that_may_write_is_connected_with_a_warning_and_the_way_to_a_better_one(
+    server: PostgresServer, tmp_path: Path
+) -> None:
+    steps = steps_of(f"postgres://postgres@/sales?host={server.folder}")
+    assert steps["database"]["state"] == "note"
+    assert steps["database"]["warnings"]
+    assert any("GRANT SELECT" in line for line in steps["database"]["reader"]), steps["database"]
+    assert steps["question"]["answer"] == 3
+    assert (tmp_path / "connections.yaml").exists()
+
+
+@pytest.mark.servers
+def test_a_role_without_grants_is_given_the_statements_for_this_database_and_nothing_is_written(
+    server: PostgresServer, tmp_path: Path
+) -> None:
+    steps = steps_of(f"postgres://stranger@/sales?host={server.folder}", exit_code=5)
+    assert steps["database"]["trouble"] == "no_tables"
+    statements = "\n".join(steps["database"]["missing"])
+    assert "GRANT SELECT" in statements
+    assert "stranger" in statements
+    assert not (tmp_path / "connections.yaml").exists()
+
+
+@pytest.mark.slow
+def test_a_duckdb_file_is_connected(tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect(tmp_path / "bikes.duckdb") as made:
+        made.execute("CREATE TABLE trips AS SELECT range AS id, 'Lyon' AS city FROM range(5)")
+    assert steps_of(str(tmp_path / "bikes.duckdb"))["question"]["answer"] == 5
+    assert [item.name for item in load_connections(tmp_path / "connections.yaml")] == ["bikes"]
