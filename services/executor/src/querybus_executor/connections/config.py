@@ -341,6 +341,8 @@ def files_of(path: Path) -> tuple[Path, ...]:
 
 
 def _write_problem(entry: ConnectionConfig) -> str | None:
+    if entry.reads_files and entry.access is not Access.READ_ONLY:
+        return "files are only read: leave out `access`"
     if entry.write_url is None:
         return None
     if entry.access is Access.READ_ONLY:

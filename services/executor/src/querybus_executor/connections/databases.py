@@ -175,7 +175,7 @@ class ConnectedDatabase:
     def _warn(self, warning: str) -> None:
         """Write a warning about the connection to the log, once for each text."""
         if warning and warning != self._warned:
-            _log.warning("connection.role_may_write", connection=self.config.name, role=warning, sessions="read-only")
+            _log.warning("connection.warning", connection=self.config.name, warning=warning, sessions="read-only")
         self._warned = warning
 
     def _is_recent(self, seconds: float) -> bool:

@@ -157,7 +157,7 @@ async def _of(database: ConnectedDatabase) -> Finding:
     if isinstance(result, Failure):
         return await _failed(base, result, config, report)
     tables = tuple(table.name for table in result.tables)
-    is_warned = bool(database.role.warning)
+    is_warned = bool(database.role.warning) and not database.role.notice
     return replace(
         base,
         tables=len(tables),
@@ -225,7 +225,9 @@ def _steps(
 
 def _warnings(database: ConnectedDatabase, report: AccessReport) -> tuple[str, ...]:
     found: list[str] = []
-    if database.role.warning:
+    if database.role.notice:
+        found.append(database.role.notice)
+    elif database.role.warning:
         found.append(
             f"{database.role.warning}: every session runs READ ONLY, and production refuses such a user"
             " (QUERYBUS_ENVIRONMENT=production)"

@@ -15,17 +15,19 @@ class WritingRole:
     """The user of one connection. `is_refused`: one that may write is taken only with `role_may_write`, as in production.
 
     Elsewhere such a user is taken with a warning: every statement runs read-only, by transaction, file or setting.
+    `notice`: what else works only in part, such as files that could not be read.
     """
 
     def __init__(self, config: ConnectionConfig, *, is_refused: bool = True) -> None:
         self._config = config
         self._is_refused = is_refused
         self.excess: str | None = None
+        self.notice = ""
 
     @property
     def warning(self) -> str:
-        """What the owner should know of a user that may write and was not taken on purpose; empty for none."""
-        return "" if self.excess is None or self._config.role_may_write else self.excess
+        """What the owner should know: a user that may write and was not taken on purpose, files that were not read."""
+        return self.notice if self.excess is None or self._config.role_may_write else self.excess
 
     def judge(self, excess: str | None) -> Failure | None:
         """Keep in words what the user may beyond reading (None: nothing); return why the connection is refused, or None."""

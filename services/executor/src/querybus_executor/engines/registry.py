@@ -19,6 +19,7 @@ from querybus_executor.catalog.queries import QUERIES, read_catalog
 from querybus_executor.connections.config import ConnectionConfig
 from querybus_executor.connections.databases import ConnectedDatabase
 from querybus_executor.connections.writing_role import WritingRole
+from querybus_executor.engines.duckdb.tables.edge import TableFolder
 from querybus_executor.engines.sqlite.catalog import file_trouble, read_sqlite_catalog
 from querybus_executor.engines.sqlite.edge import sqlite_children, sqlite_edge
 from querybus_executor.ports import Edge
@@ -117,9 +118,13 @@ class Engines:
         from querybus_executor.engines.duckdb.edge import duckdb_children, duckdb_edge
 
         pool = self._pooled(Dialect.DUCKDB, duckdb_children(size=self._size, reserved=self._reserved))
-        edge = duckdb_edge(pool, config.file_path, config.applied_policy, bytes_max=self._bytes_max)
+        tables = TableFolder(config) if config.reads_files else None
+        path, folder = (config.file_path, None) if tables is None else (tables.path, tables.root)
+        edge = duckdb_edge(pool, path, config.applied_policy, bytes_max=self._bytes_max, folder=folder)
         self._of_edge[edge] = pool
         edge.on_waited = partial(metrics.database_waited, config.name)
+        if tables is not None:
+            return edge, lambda role: _read_tables(config, edge, tables, role)
         return edge, lambda _role: _read_duckdb(config, edge)
 
     def _postgres(self, config: ConnectionConfig, metrics: Metrics) -> Opened:
@@ -168,6 +173,19 @@ class Engines:
         Dialect.SNOWFLAKE: _snowflake,
         Dialect.BIGQUERY: _bigquery,
     }
+
+
+async def _read_tables(
+    config: ConnectionConfig, edge: Embedded, tables: TableFolder, role: WritingRole
+) -> Catalog | Failure:
+    """Return the catalog of a folder of tables as it is now; a table's label is the name of its file."""
+    trouble = await tables.refresh()
+    role.notice = tables.notice
+    if trouble is not None:
+        return trouble
+    names = {table: {"en": label, "zh": label} for table, label in tables.labels.items()}
+    labelled = config.model_copy(update={"display_names": {**names, **config.display_names}})
+    return await read_catalog(labelled, edge.own, QUERIES[Dialect.DUCKDB], default_schema=_DUCKDB_SCHEMA)
 
 
 async def _read_duckdb(config: ConnectionConfig, edge: Embedded) -> Catalog | Failure:

@@ -94,13 +94,19 @@ def duckdb_children(*, size: int, reserved: int) -> Children:
 
 
 def duckdb_edge(
-    children: Children, path: Path, policy: ConnectionPolicy, *, bytes_max: int = RESULT_BYTES_MAX
+    children: Children,
+    path: Path,
+    policy: ConnectionPolicy,
+    *,
+    bytes_max: int = RESULT_BYTES_MAX,
+    folder: Path | None = None,
 ) -> Embedded:
-    """Return one DuckDB file, of which only the policy's tables are read."""
+    """Return one DuckDB file, of which only the policy's tables are read. `folder`: where its views read files."""
     opening = {
         "path": str(path),
         "tables": None if (tables := reachable_tables(policy, Dialect.DUCKDB)) is None else sorted(tables),
         "seconds": policy.statement_timeout_seconds,
+        "folder": None if folder is None else str(folder),
     }
     return Embedded(children, opening, duckdb_failure, bytes_max=bytes_max)
 

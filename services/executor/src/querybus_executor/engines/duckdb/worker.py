@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import resource
 import signal
 import sys
 import threading
@@ -43,6 +44,10 @@ _CONFIGURATION: Final[dict[str, Any]] = {
     # Without this a table's name may be the name of a variable of this program.
     "python_enable_replacements": False,
 }
+_VIEWS_OF_FILES: Final = r"""
+SELECT 1 FROM duckdb_views() WHERE NOT internal
+ AND regexp_matches(sql, '(read_|parquet_scan|\.(parquet|csv|tsv|json|jsonl|ndjson)(\.gz)?[''"])', 'i') LIMIT 1
+"""
 _FUNCTIONS_DENIED: Final = re.compile(
     r"(duckdb_|pragma_|read_|write_|parquet_|sniff_|json_execute|json_deserialize|from_json_plan|copy_|pg_|has_|"
     r"enable_|disable_|load_|force_|arrow_|pandas_|python_|iceberg_|delta_|sqlite_|postgres_|mysql_)"
@@ -67,10 +72,11 @@ class Refused(Exception):
 
 
 class Database:
-    """One hardened connection. `tables` are the only ones it reads (None: all)."""
+    """One hardened connection. `tables` are the only ones it reads (None: all); `folder`: where its views may read files."""
 
-    def __init__(self, path: str, tables: list[str] | None, seconds: float) -> None:
+    def __init__(self, path: str, tables: list[str] | None, seconds: float, folder: str | None = None) -> None:
         self._path = path
+        self._folder = folder
         self._tables = None if tables is None else frozenset(table.casefold() for table in tables)
         self._seconds = seconds
         self._opened: duckdb.DuckDBPyConnection | None = None
@@ -119,9 +125,25 @@ class Database:
 
     def _open(self) -> duckdb.DuckDBPyConnection:
         opened = duckdb.connect(self._path, read_only=True, config=_CONFIGURATION)
+        folder = self._folder
+        if folder is None and opened.execute(_VIEWS_OF_FILES).fetchall():
+            # Views over files beside the database, as lakes have them: these alone, by their own relative paths.
+            folder = os.path.dirname(os.path.realpath(self._path))  # noqa: PTH120 - pathlib is not needed here
+        if folder is not None:
+            opened.close()
+            opened = self._open_over(folder)
         opened.execute("SET TimeZone = 'UTC'")
         opened.execute(f"SET max_execution_time = {int(self._seconds * 1_000)}")
         opened.execute("SET lock_configuration = true")
+        return opened
+
+    def _open_over(self, folder: str) -> duckdb.DuckDBPyConnection:
+        """Open the database so that its views read files of one folder, and nothing reads any other."""
+        os.chdir(folder)
+        opened = duckdb.connect(self._path, read_only=True, config=_CONFIGURATION | {"enable_external_access": True})
+        quoted = folder.replace("'", "''")
+        opened.execute(f"SET allowed_directories = ['{quoted}']")
+        opened.execute("SET enable_external_access = false")
         return opened
 
     def _admit(self, connection: duckdb.DuckDBPyConnection, sql: str) -> None:
@@ -332,6 +354,8 @@ def _failed(raised: Exception) -> Sent:
 
 def main() -> None:
     """Answer requests until standard input ends."""
+    # It only reads: not even by a mistake of everything above it does a byte go into a file.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     Watch.start()
     # DuckDB asks this library for time zones; the standard library knows them as well.
     zones = cast("Any", ModuleType("pytz"))
@@ -340,7 +364,7 @@ def main() -> None:
     # Arrow would load it where it happens to be installed, for seconds, and use nothing of it.
     sys.meta_path.insert(0, cast("Any", WithoutPandas()))
     serve(
-        lambda opened: Database(opened["path"], opened["tables"], opened["seconds"]),
+        lambda opened: Database(opened["path"], opened["tables"], opened["seconds"], opened.get("folder")),
         _failed,
         memory_bytes_max=MEMORY_BYTES_MAX,
         tired_kilobytes=TIRED_KILOBYTES,
