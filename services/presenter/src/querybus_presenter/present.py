@@ -324,9 +324,7 @@ class _Context:
             kind = (body.refused_kind or "").strip()
             plain = texts.kinds.get(kind.upper(), texts.kinds["other"])
             return texts.code[code].format(kind=plain if self.is_business else kind or plain)
-        if code is FailureCode.SETUP:
-            return texts.code[code].format(connection=self.envelope.connection, cause=body.detail).strip()
-        return texts.code[code]
+        return texts.code[code].format(connection=self.envelope.connection, cause=body.detail).strip()
 
     def _options(self, clarification: Clarification | None) -> tuple[Option, ...]:
         body = self.envelope.body

@@ -48,6 +48,7 @@ _BY_CODE: Final[dict[str, Trouble]] = {
     **dict.fromkeys(("42501", "1142", "497", "ORA-01045", "accessDenied"), Trouble.RIGHTS),
     **dict.fromkeys(("refused", "timeout", "2003", "2002", "08001", "08006", "DPY-6005", "210", "209"), Trouble.UNREACHABLE),
     **dict.fromkeys(("host", "gaierror"), Trouble.HOST),
+    "08P01": Trouble.POOLER,
     **dict.fromkeys(("tls", "certificate", "2026", "3159"), Trouble.TLS),
 }  # fmt: skip
 _CAUSES: Final[dict[Trouble, str]] = {
@@ -56,6 +57,8 @@ _CAUSES: Final[dict[Trouble, str]] = {
     Trouble.RIGHTS: "the user may not read the list of tables",
     Trouble.UNREACHABLE: "nobody answers at the host and port",
     Trouble.HOST: "the host's name is not known",
+    Trouble.POOLER: "the pooler refuses the session: write the server's own address, or add `extra_float_digits` to the"
+    " pooler's ignore_startup_parameters",
     Trouble.TLS: "the server does not speak TLS as the URL asks; without TLS it is sslmode=disable",
 }
 _TLS_CAUSES: Final = {

@@ -9,6 +9,7 @@ text (infinity, years before Christ); numbers stay exact as `cells` says.
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -67,7 +68,9 @@ def postgres_server(config: ConnectionConfig, *, bytes_max: int, metrics: Metric
     """Return the edge of a PostgreSQL connection; nothing is connected yet."""
     reserved = PoolLimits(size=RESERVED_CONNECTIONS, overflow=0)
     pools = [SqlalchemyPool(_pool(config, limits, metrics)) for limits in (config.pool, reserved)]
-    return Server(config.name, Postgres(), pools[0], pools[1], bytes_max=bytes_max, metrics=metrics)
+    path = config.parsed_url.query.get("search_path")
+    driver = Postgres(None if path is None else str(path))
+    return Server(config.name, driver, pools[0], pools[1], bytes_max=bytes_max, metrics=metrics)
 
 
 async def read_postgres(config: ConnectionConfig, server: Server, role: WritingRole | None = None) -> Catalog | Failure:
@@ -102,7 +105,13 @@ def _overprivileged(rights: Sequence[Scalar]) -> str | None:
 
 
 class Postgres:
-    """The driver of asyncpg's sessions."""
+    """The driver of asyncpg's sessions. `search_path`: of the URL, where it names one."""
+
+    def __init__(self, search_path: str | None = None) -> None:
+        # Each name as a text, which the server reads as a list of names.
+        names = [name.strip().strip('"') for name in (search_path or "").split(",") if name.strip()]
+        quoted = ", ".join("'" + name.replace("'", "''") + "'" for name in names)
+        self._path = f" SET LOCAL search_path = {quoted};" if quoted else ""
 
     async def begin(self, session: Any, seconds: float) -> None:
         """Open the transaction; after the SELECT it can no longer become READ WRITE."""
@@ -110,14 +119,17 @@ class Postgres:
         await session.execute(
             f"BEGIN READ ONLY; SET LOCAL statement_timeout = {limit};"
             f" SET LOCAL lock_timeout = {max(1, min(limit // 2, int(LOCK_SECONDS_MAX * 1_000)))};"
-            f" SET LOCAL idle_in_transaction_session_timeout = {limit + int(IDLE_SECONDS * 1_000)}; SELECT 1"
+            f" SET LOCAL idle_in_transaction_session_timeout = {limit + int(IDLE_SECONDS * 1_000)};"
+            # A pooler may drop what a session asked for, or give another server's session to each transaction.
+            " SET LOCAL DateStyle = 'ISO, MDY'; SET LOCAL IntervalStyle = 'postgres';"
+            f" SET LOCAL standard_conforming_strings = on;{self._path} SELECT 1"
         )
 
     async def run(self, session: Any, asked: Asked) -> Rows | Failure:
         """Stream the rows of one statement through a cursor on the server."""
         prepared: Any = None
         try:
-            prepared = await session.prepare(asked.sql)
+            prepared = await _prepare(session, asked.sql)
             attributes = prepared.get_attributes()
         except asyncpg.UnsupportedClientFeatureError:
             # A range or row of what is read as text has no reader at all: only its type is asked for.
@@ -128,7 +140,7 @@ class Postgres:
         if any(column[0] != '"' for column in shown):
             names = ", ".join(f'"c{number}"' for number in range(len(shown)))
             wrapped = f"SELECT {', '.join(shown)} FROM ({asked.sql}) AS querybus_rows({names})"  # noqa: S608 - approved
-            prepared = await session.prepare(wrapped)
+            prepared = await _prepare(session, wrapped)
         columns = tuple(_column(attribute) for attribute in attributes)
         cursor = await prepared.cursor()
         while True:
@@ -217,6 +229,7 @@ def _pool(config: ConnectionConfig, limits: PoolLimits, metrics: Metrics) -> Asy
             # DISCARD ALL forgets prepared statements, so none may be remembered on this side.
             "statement_cache_size": 0,
             "prepared_statement_cache_size": 0,
+            "async_creator_fn": _opened_session,
         },
     )
 
@@ -228,6 +241,23 @@ def _pool(config: ConnectionConfig, limits: PoolLimits, metrics: Metrics) -> Asy
     return engine
 
 
+async def _prepare(session: Any, sql: str) -> Any:
+    """Prepare a statement under a name of its own: behind a pooler several clients share a server's session."""
+    return await session.prepare(sql, name=f"querybus_{uuid.uuid4().hex}")
+
+
+async def _opened_session(**given: Any) -> Any:
+    """Open a session; a pooler that refuses settings at the start gets them with each transaction only."""
+    try:
+        return await asyncpg.connect(**given)
+    except asyncpg.ProtocolViolationError as error:
+        if "startup parameter" not in str(error):
+            raise
+    settings = {name: value for name, value in given["server_settings"].items() if name == "application_name"}
+    given["server_settings"] = settings
+    return await asyncpg.connect(**given)
+
+
 async def conforms(session: Any) -> None:
     """Raise unless the session reads a backslash in a text as a backslash: a pooler may drop what a session asks for."""
     if await session.fetchval("SHOW standard_conforming_strings") != "on":
@@ -236,15 +266,17 @@ async def conforms(session: Any) -> None:
 
 async def _with_text_types(session: Any) -> None:
     await conforms(session)
-    for as_character in _AS_TEXT:
-        await session.set_type_codec(as_character, schema="pg_catalog", encoder=str, decoder=str, format="text")
+    # In one transaction, so that a pooler gives it one session of the server.
+    async with session.transaction():
+        for as_character in _AS_TEXT:
+            await session.set_type_codec(as_character, schema="pg_catalog", encoder=str, decoder=str, format="text")
 
 
 async def _attributes_without_text_types(session: Any, sql: str) -> Sequence[Any]:
     for as_character in _AS_TEXT:
         await session.reset_type_codec(as_character, schema="pg_catalog")
     try:
-        return (await session.prepare(sql)).get_attributes()
+        return (await _prepare(session, sql)).get_attributes()
     finally:
         await _with_text_types(session)
 
