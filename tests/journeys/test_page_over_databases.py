@@ -12,9 +12,11 @@ import pytest_asyncio
 from playwright.async_api import Browser, expect
 
 from querybus_cli.local.local_stack import Stack, StackPlan
+from tests.journeys import test_page
 from tests.journeys.test_page import KEYS, ask, browser, signed_in
 
 __all__ = ["browser"]
+pytestmark = test_page.pytestmark
 SCRIPTS = {
     "bikes": (
         "Bike rental",
