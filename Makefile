@@ -1,6 +1,6 @@
 # The verbs. `make` alone prints them. Nothing has to be installed before: Python 3.11 or newer and make are enough.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up ask snowflake mcp-client codegen node-clients test-unit test test-slow test-all check fix bench faults fuzz-apis kill-and-scale pictures doctor docs synonyms proto images wheels lock clean
+.PHONY: help setup demo up ask snowflake mcp-client codegen node-clients test-unit test test-slow test-all check fix bench faults fuzz-apis kill-and-scale pictures page-picture doctor docs synonyms proto images wheels lock clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -120,6 +120,9 @@ bench-%: $(DEV_STAMP) ## one of them: bench-answers, -ask, -drafts, -executor, -
 
 pictures: $(DEV_STAMP) ## draw thirty charts and the answers' cards in both languages, to be looked at: build/pictures
 	@$(BIN)/python benchmarks/draw_pictures.py
+
+page-picture: $(DEV_STAMP) ## draw the page with an answer over the demo shop as README shows it: docs/images/page.png (needs chromium)
+	@$(BIN)/python tools/page_picture.py
 
 doctor: $(STAMP) ## say what this machine lacks for the tests and the benchmarks
 	@$(BIN)/python tools/check_machine.py

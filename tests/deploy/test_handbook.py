@@ -164,7 +164,7 @@ def wrong_in(words: list[str]) -> str:
                 return f"no command {word}"
             command = command.commands[word]
         else:
-            known = {option for param in command.params for option in param.opts}
+            known = {option for param in command.params for option in (*param.opts, *param.secondary_opts)}
             unknown = [word for word in words[number:] if word.startswith("--") and word not in known]
             return f"no option {unknown[0]}" if unknown else ""
     return ""
