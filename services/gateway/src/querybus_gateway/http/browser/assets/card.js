@@ -23,7 +23,7 @@ export function answerCard(answer, context) {
   });
   card.append(
     ...source(answer, context),
-    ...(answer.enriched_question ? [h("p", { class: "quiet source" }, texts.goesOn(answer.enriched_question))] : []),
+    ...(answer.enriched_question ? [h("p", { class: "quiet goes-on" }, texts.goesOn(answer.enriched_question))] : []),
     h("p", { class: "sentence" }, answer.message),
     ...(answer.next_step ? [h("p", { class: "next-step" }, answer.next_step)] : []),
     ...notes(answer, texts),
