@@ -268,8 +268,12 @@ async def _with_text_types(session: Any) -> None:
     await conforms(session)
     # In one transaction, so that a pooler gives it one session of the server.
     async with session.transaction():
-        for as_character in _AS_TEXT:
-            await session.set_type_codec(as_character, schema="pg_catalog", encoder=str, decoder=str, format="text")
+        await _set_text_types(session)
+
+
+async def _set_text_types(session: Any) -> None:
+    for as_character in _AS_TEXT:
+        await session.set_type_codec(as_character, schema="pg_catalog", encoder=str, decoder=str, format="text")
 
 
 async def _attributes_without_text_types(session: Any, sql: str) -> Sequence[Any]:
@@ -278,7 +282,7 @@ async def _attributes_without_text_types(session: Any, sql: str) -> Sequence[Any
     try:
         return (await _prepare(session, sql)).get_attributes()
     finally:
-        await _with_text_types(session)
+        await _set_text_types(session)
 
 
 _JSON_KINDS: Final = frozenset({"array", "composite"})
