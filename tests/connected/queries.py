@@ -51,7 +51,7 @@ def new_id() -> str:
     return time_ordered_id(system_clock(), secrets.randbits(74))
 
 
-def asked(*, seconds: float = 30.0, **header: Any) -> Envelope[Asked]:
+def asked(*, seconds: float = 120.0, **header: Any) -> Envelope[Asked]:
     now = system_clock()
     query = header.get("query_id", new_id())
     values: dict[str, Any] = {
@@ -170,7 +170,7 @@ class Running:
     part: Any
 
 
-async def until(condition: Callable[[], Awaitable[bool]] | Callable[[], bool], seconds: float = 30.0) -> None:
+async def until(condition: Callable[[], Awaitable[bool]] | Callable[[], bool], seconds: float = 60.0) -> None:
     """Wait until the condition holds; AssertionError if it does not within the time."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:

@@ -151,11 +151,9 @@ async def test_an_idle_child_goes_by_itself() -> None:
     assert isinstance(await pictures.draw(CHART, PictureForm.SVG), bytes)
     pid = pictures.pid
     assert pid is not None
-    for _ in range(100):
-        await asyncio.sleep(0.05)
-        if not Path(f"/proc/{pid}").exists() or "Z" in Path(f"/proc/{pid}/stat").read_text():
-            return
-    pytest.fail("the idle child is still there")
+    async with asyncio.timeout(60):
+        while Path(f"/proc/{pid}").exists() and "Z" not in Path(f"/proc/{pid}/stat").read_text():
+            await asyncio.sleep(0.05)
 
 
 async def test_a_specification_has_a_size_limit() -> None:
@@ -166,13 +164,17 @@ async def test_a_specification_has_a_size_limit() -> None:
 
 
 async def test_who_comes_when_too_many_wait_is_informed() -> None:
-    pictures = Pictures(command=child("sleep"), seconds_max=0.3)
+    pictures = Pictures(command=child("sleep"), seconds_max=600)
     many = [asyncio.create_task(pictures.draw(CHART, PictureForm.PNG)) for _ in range(20)]
-    done, waiting = await asyncio.wait(many, timeout=0.2)
-    assert len(done) == 4
-    for task in waiting:
+    # None of the others can end: the child sleeps for a minute.
+    async with asyncio.timeout(50):
+        while sum(task.done() for task in many) < 4:
+            await asyncio.sleep(0.01)
+    await asyncio.sleep(0.1)
+    assert sum(task.done() for task in many) == 4
+    for task in many:
         task.cancel()
-    await asyncio.gather(*waiting, return_exceptions=True)
+    await asyncio.gather(*many, return_exceptions=True)
     await pictures.drain()
 
 

@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import re
 import sqlite3
-import threading
 import time
 from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
@@ -25,11 +24,11 @@ from querybus_executor.connections.config import ConnectionConfig, parse_connect
 from querybus_executor.engines.mysql.write import MysqlWriter
 from querybus_executor.engines.postgres.write import PostgresWriter
 from querybus_executor.engines.sqlite.errors import sqlite_failure
-from querybus_executor.workers import embedded_write
 from querybus_executor.workers.embedded import child_command
 from querybus_executor.workers.embedded_write import EmbeddedWriter
 from querybus_executor.write import Written
 from tests.support.database_servers import MariadbServer, PostgresServer
+from tests.support.write_processes import writing_processes
 
 COMMIT = re.compile(rb"(?:^|[\x00\x03])COMMIT|^Q....COMMIT", re.DOTALL)
 Opener = Callable[[], Any]
@@ -160,6 +159,13 @@ async def test_on_mariadb_no_cut_around_commit_is_reported_wrongly(mariadb: Mari
     judge(table)
 
 
+def _count(database: sqlite3.Connection) -> int:
+    try:
+        return database.execute("SELECT count(*) FROM n").fetchone()[0]
+    except sqlite3.OperationalError:
+        return 0
+
+
 async def test_what_the_writing_process_said_before_it_was_ended_counts_although_nobody_read_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -167,12 +173,27 @@ async def test_what_the_writing_process_said_before_it_was_ended_counts_although
     holder = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     holder.execute("CREATE TABLE n (id INTEGER)")
     holder.execute("BEGIN IMMEDIATE")
-    threading.Timer(0.6, lambda: holder.execute("ROLLBACK")).start()
-    monkeypatch.setattr(embedded_write, "START_SECONDS", 0.3)
     writer = EmbeddedWriter(Dialect.SQLITE, path, child_command("workers.write_worker"), sqlite_failure)
-    # The loop of the executor stands still while the file's lock is released, the change made and the time passes.
-    asyncio.get_running_loop().call_later(0.4, time.sleep, 1.5)
-    reported = await writer.write("INSERT INTO n VALUES (1)", rows_affected_max=1, seconds_max=0.6)
+    loop = asyncio.get_running_loop()
+    clock, passed = loop.time, [0.0]
+    monkeypatch.setattr(loop, "time", lambda: clock() + passed[0])
+
+    def stand_still() -> None:
+        """Stop the executor's loop while the file's lock is released, the change is made and all of its time passes."""
+        holder.execute("ROLLBACK")
+        ends = clock() + 60
+        while not _count(holder) and clock() < ends:
+            time.sleep(0.01)
+        time.sleep(0.2)
+        passed[0] = 3_600.0
+
+    write = asyncio.create_task(writer.write("INSERT INTO n VALUES (1)", rows_affected_max=1, seconds_max=600))
+    while not writing_processes():
+        await asyncio.sleep(0.02)
+    # The loop goes on until the process has its request.
+    await asyncio.sleep(1.0)
+    stand_still()
+    reported = await write
     is_committed = holder.execute("SELECT count(*) FROM n").fetchone()[0] == 1
     holder.close()
     assert not is_a_lie(reported, is_committed=is_committed), (reported, is_committed)
