@@ -62,7 +62,7 @@ async def edge(filled: MariadbServer) -> AsyncIterator[Server]:
     await server.close()
 
 
-async def run(edge: Server, sql: str, *, rows_max: int = 100, seconds_max: float = 5.0) -> Rows | Failure:
+async def run(edge: Server, sql: str, *, rows_max: int = 100, seconds_max: float = 60.0) -> Rows | Failure:
     return await edge.run(sql, rows_max=rows_max, seconds_max=seconds_max, purpose=Purpose.EXECUTE)
 
 

@@ -58,7 +58,7 @@ def edge(children: Children, file: Path) -> Embedded:
     return sqlite_edge(children, file, ConnectionPolicy())
 
 
-async def run(edge: Embedded, sql: str, *, rows_max: int = 100, seconds_max: float = 5.0) -> Rows | Failure:
+async def run(edge: Embedded, sql: str, *, rows_max: int = 100, seconds_max: float = 60.0) -> Rows | Failure:
     return await edge.run(sql, rows_max=rows_max, seconds_max=seconds_max, purpose=Purpose.EXECUTE)
 
 
