@@ -242,7 +242,7 @@ def test_what_is_shown_in_a_currency_is_not_called_cents_and_a_name_of_the_datab
     assert written(decided("SUM(tip_cents)", INT, (1250,), label="total", are_names=True)[1]) == "money × 0.01"
 
 
-def test_where_more_rows_may_come_numbers_have_room_for_a_fraction_and_whole_ones_have_none() -> None:
+def test_where_more_rows_may_come_numbers_show_a_fraction_and_whole_ones_show_none() -> None:
     assert decided("SUM(price)", NUM, (5, 12), row_count=2_000)[1].digits == 2
     assert decided("SUM(price)", NUM, (5, 12))[1].digits == 0
     assert decided("SUM(pieces)", NUM, (5, 12), row_count=2_000)[1].digits == 0

@@ -123,7 +123,7 @@ async def test_each_fault_names_its_step_its_cause_its_setting_and_the_next_comm
     assert set(later) <= {StepState.NOT_REACHED}
 
 
-async def test_to_a_question_a_fault_of_the_setup_is_told_apart_from_a_server_that_is_away(
+async def test_to_a_question_a_fault_of_the_setup_differs_from_a_server_that_is_away(
     server: PostgresOverTcp,
 ) -> None:
     entries = [

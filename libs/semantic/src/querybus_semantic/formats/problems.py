@@ -41,14 +41,14 @@ def settings_problem(error: ValidationError, model: type[BaseModel], text: str =
     """
     errors = error.errors(include_url=False, include_input=False)
     misspelt = {item["loc"][:-1] for item in errors if item["type"] == "extra_forbidden"}
-    told = [item for item in errors if item["type"] != "missing" or item["loc"][:-1] not in misspelt]
+    listed = [item for item in errors if item["type"] != "missing" or item["loc"][:-1] not in misspelt]
     root = _root_of(text)
-    shown = [_told(item["loc"], item["type"], item["msg"], model, root) for item in told[:PROBLEMS_SHOWN_MAX]]
-    more = [f"and {len(told) - len(shown)} more"] if len(told) > len(shown) else []
+    shown = [_describe(item["loc"], item["type"], item["msg"], model, root) for item in listed[:PROBLEMS_SHOWN_MAX]]
+    more = [f"and {len(listed) - len(shown)} more"] if len(listed) > len(shown) else []
     return "; ".join([*shown, *more])
 
 
-def _told(place: _Place, kind: str, message: str, model: type[BaseModel], root: yaml.Node | None) -> str:
+def _describe(place: _Place, kind: str, message: str, model: type[BaseModel], root: yaml.Node | None) -> str:
     path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).lstrip(".") or "the file"
     line = _line_of(root, place)
     where = f"line {line}: {path}" if line else path

@@ -48,7 +48,7 @@ def format_of(
     """Return the format of one column.
 
     `unit` is what its amounts are in, in the reader's language. `is_whole` says that `cells` are all that will be shown:
-    where more may come, numbers have room for a fraction.
+    where more may come, numbers show a fraction.
     """
     known = [cell for cell in cells if cell is not None]
     if kind is ColumnKind.BOOLEAN:
