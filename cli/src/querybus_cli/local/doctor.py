@@ -6,17 +6,15 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final
 
-import httpx
+from pydantic import SecretStr
 
 from querybus.bus.admin.embedded_server import EmbeddedNatsError, server_binary
 from querybus.bus.admin.permissions import OPERATOR
 from querybus.bus.connection import BusRefused, connect
-from querybus.llm.settings import ModelServiceSettings
-from querybus.ops.settings import load
+from querybus.llm.model_search import BASE_URL, MODEL, ModelTrial, configured_server, try_model
 from querybus_cli.local.answers import demo_file, names_of
 from querybus_cli.local.up import is_ready
 from querybus_cli.operations.operator import OPERATOR_FILE
@@ -25,7 +23,6 @@ from querybus_executor.connections.diagnose import diagnose
 
 BUS_SECONDS_MAX: Final = 5.0
 DATABASE_SECONDS_MAX: Final = 30.0
-MODEL_SECONDS_MAX: Final = 5.0
 
 
 class State(StrEnum):
@@ -54,7 +51,7 @@ class Check:
 async def check_all(connections: Path | None, store: Path, environment: Mapping[str, str]) -> list[Check]:
     """Check the bus, the services, the model and each database; UsageError for a file of connections that is none."""
     groups = await asyncio.gather(
-        _bus(store, environment), _services(store), _model(), _databases(connections, environment)
+        _bus(store, environment), _services(store), _model(environment), _databases(connections, environment)
     )
     return [check for group in groups for check in group]
 
@@ -101,39 +98,22 @@ async def _services(store: Path) -> list[Check]:
     ]  # fmt: skip
 
 
-async def _model() -> list[Check]:
-    settings = load(ModelServiceSettings)
-    address = settings.llm_base_url.rstrip("/")
-    if not address:
+async def _model(environment: Mapping[str, str]) -> list[Check]:
+    server = configured_server(environment)
+    if server is None:
         detail = "no model is set; the built-in translator answers what it can read"
-        return [Check("model", "builtin", State.OFF, detail, "export QUERYBUS_LLM_BASE_URL=... QUERYBUS_LLM_MODEL=...")]
-    name = f"{settings.llm_model} at {address}"
-    key = settings.llm_api_key.get_secret_value() if settings.llm_api_key else ""
-    try:
-        async with httpx.AsyncClient(timeout=MODEL_SECONDS_MAX) as client:
-            answer = await client.get(f"{address}/models", headers={"Authorization": f"Bearer {key}"} if key else {})
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
-        detail = f"nobody answers at {address}: {type(error).__name__}"
-        return [Check("model", name, State.FAILS, detail, "set QUERYBUS_LLM_BASE_URL")]
-    if answer.status_code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-        return [Check("model", name, State.FAILS, f"{address} refuses the key", "set QUERYBUS_LLM_API_KEY")]
-    if answer.status_code != HTTPStatus.OK:
-        detail = f"{address}/models answers HTTP {answer.status_code}; an address ends in /v1 at most servers"
-        return [Check("model", name, State.FAILS, detail, "set QUERYBUS_LLM_BASE_URL")]
-    return [_listed_model(settings.llm_model, name, answer)]
-
-
-def _listed_model(model: str, name: str, answer: httpx.Response) -> Check:
-    try:
-        listed = [str(item["id"]) for item in answer.json()["data"]]
-    except (ValueError, KeyError, TypeError):
-        return Check("model", name, State.OK, "answers; it lists no models")
-    if model in listed:
-        return Check("model", name, State.OK, "answers and lists the model")
-    some = ", ".join(listed[:5])
-    return Check(
-        "model", name, State.FAILS, f"answers, but lists no model {model}; it has {some}", "set QUERYBUS_LLM_MODEL"
-    )
+        return [
+            Check("model", "builtin", State.OFF, detail, "querybus connect, which finds a key of OpenAI or an Ollama")
+        ]
+    if not server.model:
+        detail = f"{server.title} is set, and no model is named"
+        return [Check("model", server.base_url, State.FAILS, detail, f"set {MODEL}")]
+    name = f"{server.model} at {server.base_url}"
+    key = SecretStr(environment[server.key_variable]) if server.key_variable else None
+    trial = await try_model(server, server.model, key)
+    if isinstance(trial, ModelTrial):
+        return [Check("model", name, State.OK, f"replied in {trial.seconds:.1f} s")]
+    return [Check("model", name, State.FAILS, trial.detail, f"set {BASE_URL}, {MODEL} or the key")]
 
 
 async def _databases(connections: Path | None, environment: Mapping[str, str]) -> list[Check]:

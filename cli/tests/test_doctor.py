@@ -1,0 +1,71 @@
+"""`querybus doctor` says of bus, model and each database whether it works, and the next command where it does not."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from querybus_cli.app import app
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in [name for name in os.environ if name.startswith(("QUERYBUS_", "OPENAI_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def checked(*arguments: str) -> tuple[int, dict[str, dict[str, Any]]]:
+    done = CliRunner().invoke(app, ["doctor", "--json", *arguments])
+    return done.exit_code, {check["part"] + " " + check["name"]: check for check in json.loads(done.stdout)["checks"]}
+
+
+def test_an_empty_folder_lacks_nothing_that_was_set_and_names_what_comes_next() -> None:
+    code, checks = checked()
+    assert code == 0
+    assert {name: check["state"] for name, check in checks.items()} == {
+        "bus bus": "off",
+        "model builtin": "off",
+        "database shop": "off",
+    }
+    assert checks["bus bus"]["next"] == "querybus up"
+    assert checks["database shop"]["next"] == "querybus connect URL"
+
+
+def test_each_database_of_the_file_is_tried(folder: Path) -> None:
+    with sqlite3.connect(folder / "good.sqlite") as connection:
+        connection.execute("CREATE TABLE trips (id INTEGER PRIMARY KEY, minutes INTEGER)")
+    (folder / "empty.sqlite").touch()
+    entries = [{"name": name, "url": f"sqlite:///{folder}/{name}.sqlite"} for name in ("good", "empty", "away")]
+    (folder / "connections.yaml").write_text(json.dumps({"connections": entries}))
+    code, checks = checked()
+    assert code == 1
+    states = {name: checks[f"database {name}"]["state"] for name in ("good", "empty", "away")}
+    assert states == {"good": "ok", "empty": "fails", "away": "fails"}
+    assert checks["database good"]["detail"] == "sqlite, 1 tables"
+    assert "no table" in checks["database empty"]["detail"]
+    assert checks["database away"]["next"] == "querybus connections test away --file connections.yaml"
+
+
+def test_a_model_that_does_not_answer_and_one_that_has_no_name_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QUERYBUS_LLM_BASE_URL", "http://127.0.0.1:1/v1")
+    code, checks = checked()
+    assert (code, checks["model http://127.0.0.1:1/v1"]["next"]) == (1, "set QUERYBUS_LLM_MODEL")
+    monkeypatch.setenv("QUERYBUS_LLM_MODEL", "qwen2.5-coder:7b")
+    code, checks = checked()
+    assert (code, checks["model qwen2.5-coder:7b at http://127.0.0.1:1/v1"]["state"]) == (1, "fails")
+
+
+def test_a_bus_that_was_left_behind_fails(folder: Path) -> None:
+    store = folder / ".querybus"
+    store.mkdir()
+    (store / "operator.json").write_text(json.dumps({"nats_url": "nats://127.0.0.1:1", "nats_password": "x"}))
+    code, checks = checked()
+    assert (code, checks["bus nats://127.0.0.1:1"]["state"]) == (1, "fails")
