@@ -45,9 +45,14 @@ def test_a_question_that_is_asked_about_exits_with_three(url: str) -> None:
     assert "asked about" in shown.output
 
 
-def test_a_database_that_is_away_exits_with_five(tmp_path: Path) -> None:
-    away = f"sqlite:///{tmp_path / 'none.sqlite'}"
+def test_a_database_that_is_away_exits_with_five() -> None:
+    away = "postgresql://reader@127.0.0.1:1/shop"
     assert RUN.invoke(app, ["explain-question", "how many?", "--database", away]).exit_code == 5
+
+
+def test_a_file_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
+    shown = RUN.invoke(app, ["explain-question", "how many?", "--database", f"sqlite:///{tmp_path / 'none.sqlite'}"])
+    assert isinstance(shown.exception, UsageError)
 
 
 def test_no_database_url_is_a_usage_error() -> None:

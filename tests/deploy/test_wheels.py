@@ -137,6 +137,7 @@ def said(prefix: Path, outside: Mapping[str, str], *arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_what_is_imported_there_is_the_wheels_own(installed: Path, outside: Mapping[str, str]) -> None:
     program = "import querybus, querybus_cli, querybus_gateway, querybus_translator as t; print(querybus.__file__, t.__file__)"
     done = subprocess.run(
@@ -149,6 +150,7 @@ def test_the_installed_command_prints_its_version(installed: Path, outside: Mapp
     assert said(installed, outside, "--version") == f"querybus {__version__}\n"
 
 
+@pytest.mark.slow
 def test_the_installed_command_plays_the_demo(installed: Path, outside: Mapping[str, str]) -> None:
     answers = [json.loads(line) for line in said(installed, outside, "demo", "--json").splitlines()]
     assert [answer["outcome"] for answer in answers] == [
@@ -216,6 +218,7 @@ def fetched(address: str) -> bytes:
             time.sleep(0.2)
 
 
+@pytest.mark.slow
 def test_the_installed_stack_serves_its_page_its_charts_and_an_answer(
     running: tuple[str, str], installed: Path, outside: Mapping[str, str]
 ) -> None:

@@ -40,7 +40,7 @@ class Sent:
 async def raw_bytes(_: FaultyStack, gateway: Client) -> tuple[str, str]:
     query = new_id()
     await _store(gateway, query, b"\xff\x00 not an envelope")
-    return query, "not an envelope of asked"
+    return query, "the body has no envelope_version"
 
 
 async def half_an_envelope(_: FaultyStack, gateway: Client) -> tuple[str, str]:
@@ -82,7 +82,7 @@ async def rubbish_in_a_running_query(stack: FaultyStack, gateway: Client) -> tup
         await generator.jetstream().publish(event_subject(TENANT, query, query, EventName.DRAFTED), b"{}")
     finally:
         await generator.close()
-    return query, "not an envelope of drafted"
+    return query, "the body has no envelope_version"
 
 
 BAD: dict[str, Callable[[FaultyStack, Client], Awaitable[tuple[str, str]]]] = {

@@ -138,7 +138,7 @@ async def test_the_question_of_a_dead_letter_is_asked_again_once_for_its_asker(c
     query, sequence = await context.dead_question("How many customers are there, until somebody interferes?")
     shown = await letter(context.place, sequence)
     assert (shown["stage"], shown["data"], shown["deliveries"]) == ("validator", "{}", 1)
-    assert shown["reason"].startswith("not an envelope of drafted")
+    assert shown["reason"].startswith("the body has no envelope_version")
     again = await replay_letter(context.place, sequence)
     assert again["of"] == query
     assert await replay_letter(context.place, sequence) == again

@@ -239,6 +239,7 @@ def test_three_services_in_one_process_answer_die_together_and_come_back_and_los
     assert sum('"Finished server process' in line for line in last) == 3
 
 
+@pytest.mark.slow
 def test_a_service_in_a_shared_process_reads_its_settings_from_files_of_secrets_as_well(directory: Path) -> None:
     with ScriptedModel(say("```sql\nSELECT COUNT(*) FROM customers\n```")) as model:
         secrets = directory / "secrets"
