@@ -7,8 +7,9 @@ relates are in `synonyms`.
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Container, Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Final
 
 WORD_HAN_MAX: Final = 6
@@ -182,12 +183,18 @@ def is_plural(word: str) -> bool:
     return word.endswith("s") and not word.endswith("ss") and word not in _SINGULAR_IN_S and not is_uncounted(word)
 
 
-@lru_cache(maxsize=1)
-def _english() -> Any:
-    # Imported by who stems: the package loads every language it has.
-    import snowballstemmer
+class _Stemmers(threading.local):
+    """A stemmer for each thread: it keeps the word at work in itself, so two threads would spoil each other's."""
 
-    return snowballstemmer.stemmer("english")
+    @cached_property
+    def english(self) -> Any:
+        # Imported by who stems: the package loads every language it has.
+        import snowballstemmer
+
+        return snowballstemmer.stemmer("english")
+
+
+_STEMMERS: Final = _Stemmers()
 
 
 @lru_cache(maxsize=50_000)
@@ -197,4 +204,4 @@ def stem(word: str) -> str:
     >>> stem("enrollment") == stem("enrolled"), stem("rating") == stem("rated")
     (True, True)
     """
-    return word if word.isdigit() else str(_english().stemWord(word))
+    return word if word.isdigit() else str(_STEMMERS.english.stemWord(word))
