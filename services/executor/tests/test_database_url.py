@@ -156,6 +156,13 @@ def test_a_file_is_known_by_how_it_begins_not_by_its_name(tmp_path: Path) -> Non
     assert "save it as .xlsx" in refusal(str(tmp_path / "old.xls"))
 
 
+@pytest.mark.parametrize("name", ["Verkäufe 2025.csv", "订单.csv", "a?b#c.csv", "100%25.csv"])
+def test_a_path_with_any_signs_is_still_the_file_after_it_was_written_down(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("a\n1\n")
+    written = read_address(str(tmp_path / name), {}).text
+    assert read_url(written, {}, {}).url.database == str(tmp_path / name)
+
+
 def test_a_relative_path_is_looked_for_beside_the_connections_file_first(tmp_path: Path) -> None:
     (tmp_path / "sales.csv").write_text("a\n1\n")
     assert read_address("sales.csv", {}, tmp_path).url.database == str(tmp_path / "sales.csv")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Final
+from urllib.parse import unquote
 
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
@@ -155,7 +156,7 @@ def _file_address(kind: str, rest: str) -> Address:
     given = {tuple(pair.split("=", 1)) for pair in query.split("&") if pair}
     if given - _FILE_MODES:
         raise BadAddress(f"a {TITLES[kind]} URL takes no parameters: the file is always opened read-only")
-    return Address(URL.create(kind, database=path))
+    return Address(URL.create(kind, database=unquote(path)))
 
 
 def _no_file(kind: str) -> BadAddress:
