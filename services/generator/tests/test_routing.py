@@ -126,6 +126,12 @@ async def test_a_thread_stays_where_it_is_unless_the_question_says_otherwise():
     assert (await run("How many customers are in the shop database?", thread="library")).connection == "shop"
 
 
+async def test_in_a_thread_one_word_of_another_connection_and_none_of_its_own_is_asked_about():
+    found = await run("How many books are there?", thread="clinic")
+    assert found.body.outcome is Outcome.CLARIFICATION
+    assert [option.connection for option in found.body.clarification.options] == ["library", "clinic"]
+
+
 async def test_a_greeting_is_answered_without_asking_which_connection():
     found = await run("hello")
     assert found.body.outcome is Outcome.REPLIED

@@ -343,6 +343,9 @@ def decide(
     if thread_connection is not None:
         own = next((item.score for item in ranking if item.name == thread_connection), 0.0)
         leaves = own < weighing.leaves_thread_share * best.score and best.words >= weighing.leaves_thread_words
+        if not own and fits and not leaves:
+            # One word speaks of another connection and none of the thread's: too little to leave, too much to ignore.
+            return Route(thread_connection, (best.name, thread_connection))
         if not leaves or not fits:
             return Route(thread_connection)
     if not fits:
