@@ -13,10 +13,10 @@ from querybus.core.credential import Credential
 from querybus.core.envelope import Envelope, decode, encode
 from querybus.core.ids import is_id
 from querybus.core.messages import Asked
-from querybus.core.options import ExecutionMode, OptionCaps, Options, cap
+from querybus.core.options import ExecutionMode, Mode, OptionCaps, Options, cap
 from querybus.core.stored.preferences import Preferences, silent_options
 from querybus.core.subjects import EventName
-from querybus_gateway.admit import AskCall, AskRequest, Chance, admit, body_hash, read
+from querybus_gateway.admit import AskCall, AskRequest, Chance, RequestOptions, admit, body_hash, read
 from querybus_gateway.problems import Problem, ProblemCode
 
 CHANCE = Chance(now_ms=1_800_000_000_000, random_bits=12345)
@@ -308,3 +308,25 @@ def test_what_the_server_caps_holds_for_switches_as_for_numbers():
     capped = cap(asked, caps)
     assert (capped.count_total, capped.stream_tokens) == (False, False)
     assert (capped.enable_syntax_validation, capped.enable_forbidden_check, capped.cross_check) == (True, True, True)
+
+
+def test_the_servers_defaults_hold_where_request_and_person_are_silent_and_stay_within_the_caps() -> None:
+    defaults = RequestOptions(summary=False, page_size=20, retries_max=4, chart="none")
+    envelope = envelope_of(
+        admitted(
+            {"question": "q", "options": {"chart": "auto"}},
+            caps=OptionCaps(retries_max=1),
+            defaults=defaults,
+            preferences=Preferences(page_size=50),
+        )
+    )
+    options = envelope.options
+    assert (options.summary, options.page_size, options.retries_max, options.chart) == (False, 50, 1, "auto")
+    assert options.deadline_seconds == 60.0
+
+
+@pytest.mark.parametrize(("name", "mode"), [("database_direct", Mode.DATABASE), ("chat_direct", Mode.CHAT)])
+def test_the_modes_ordered_names_are_taken(name: str, mode: Mode) -> None:
+    assert envelope_of(admitted({"question": "q", "options": {"mode": name}})).options.mode is mode
+    assert code_of(admitted({"question": "q", "options": {"mode": "direct"}})) is ProblemCode.BAD_OPTIONS
+    assert code_of(admitted({"question": "q", "options": {"mode": "hybrid_direct"}})) is ProblemCode.BAD_OPTIONS

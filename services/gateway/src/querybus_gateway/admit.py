@@ -50,6 +50,9 @@ class RequestOptions(Options):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+_NO_DEFAULTS: Final = RequestOptions()
+
+
 class AskRequest(BaseModel):
     """A question, or a statement to run, check or explain."""
 
@@ -147,6 +150,7 @@ def admit(
     *,
     connections: Collection[str],
     caps: OptionCaps,
+    defaults: RequestOptions = _NO_DEFAULTS,
     idempotency_key: str | None = None,
     thread_until_sequence: int = 0,
     continues: Clarifies | Refinement | None = None,
@@ -155,10 +159,10 @@ def admit(
 ) -> Envelope[Asked] | Problem:
     """Return the first event of the query, or the problem.
 
-    `connections` are the names of all connections; `caps` are the server's; `thread_until_sequence` is the last
-    stream sequence of the thread that the request continues, which the API has looked up and found to be the
-    caller's. `preferences` hold where the request is silent, and before them `thread_connection`, where the thread's last
-    question was asked. With a key the query's id is the UUIDv5 of (tenant, user, key), without one a UUIDv7.
+    `connections` are the names of all connections; `caps` and `defaults` are the server's; `thread_until_sequence` is the
+    last stream sequence of the caller's thread that the request continues. `preferences` hold where the request is silent,
+    and before them `thread_connection`, where the thread's last question was asked. With a key the query's id is the UUIDv5
+    of (tenant, user, key), without one a UUIDv7.
     """
     if (fault := _fault(request, credential, idempotency_key)) is not None:
         return fault
@@ -166,12 +170,8 @@ def admit(
     if isinstance(place, Problem):
         return place
     question = _CONTROL.sub(" ", request.question).strip() or _in_words(request.metrics)
-    options = _capped(request.options, credential, caps, preferences)
-    query_id = (
-        derived_id("key", credential.tenant, credential.user, idempotency_key)
-        if idempotency_key is not None
-        else time_ordered_id(chance.now_ms, chance.random_bits)
-    )
+    options = _capped(request.options, credential, caps, preferences, defaults)
+    query_id = _query_id(credential, chance, idempotency_key)
     return Envelope[Asked](
         event=EventName.ASKED,
         query_id=query_id,
@@ -202,8 +202,23 @@ def admit(
     )
 
 
-def _capped(requested: RequestOptions, credential: Credential, caps: OptionCaps, preferences: Preferences) -> Options:
-    silent = silent_options(preferences, frozenset(requested.model_fields_set))
+def _query_id(credential: Credential, chance: Chance, idempotency_key: str | None) -> str:
+    if idempotency_key is None:
+        return time_ordered_id(chance.now_ms, chance.random_bits)
+    return derived_id("key", credential.tenant, credential.user, idempotency_key)
+
+
+def _capped(
+    requested: RequestOptions,
+    credential: Credential,
+    caps: OptionCaps,
+    preferences: Preferences,
+    defaults: RequestOptions,
+) -> Options:
+    """Return the options: what the request says, else what the person prefers, else the server's defaults, within the caps."""
+    said = frozenset(requested.model_fields_set)
+    silent = {name: getattr(defaults, name) for name in defaults.model_fields_set - said}
+    silent |= silent_options(preferences, said)
     options = cap(cap(Options.model_construct(**(dict(requested) | silent)), caps), credential.caps)
     return options if credential.audience == "analyst" else options.model_copy(update={"stream_tokens": False})
 

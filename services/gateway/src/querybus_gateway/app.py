@@ -162,7 +162,7 @@ def queries_of(settings: Settings, broker: BusBroker, kept: Stores, *, clock: Cl
         preferences=kept.preferences,
     )
     admission = Admission(
-        limits=Limits(settings.option_caps, settings.repair_policies),
+        limits=Limits(settings.option_caps, settings.option_defaults, settings.repair_policies),
         allowances=kept.allowances,
         can_wait=frozenset(settings.tenants).__contains__,
         log_is_full=lambda: metrics.stream_turns_over(EVENTS, LOG_SHARE_MAX, LOG_AGE_SECONDS_MIN),

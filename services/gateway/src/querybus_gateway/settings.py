@@ -14,6 +14,7 @@ from querybus_gateway.access.oidc import Issuer
 from querybus_gateway.access.quotas import Allowed, TenantLimits
 from querybus_gateway.access.rate import Rate
 from querybus_gateway.access.throttle import GUESSES_MAX
+from querybus_gateway.admit import RequestOptions
 
 Api = Literal["page", "openai", "langgraph", "mcp", "mcp-sql", "antvis"]
 """`mcp-sql` is a tool at `/mcp` by which analysts run statements of their own."""
@@ -118,6 +119,10 @@ class Settings(ServiceSettings):
     option_caps: OptionCaps = Field(
         default=OptionCaps(),
         description='the most that a request may ask for, as JSON: {"rows_max": 1000, "count_total": false}',
+    )
+    option_defaults: RequestOptions = Field(
+        default=RequestOptions(),
+        description='what holds where neither a request nor the person says otherwise, as JSON: {"summary": false, "retries_max": 1}',
     )
     repair_policies: dict[str, RepairPolicy] = Field(
         default={}, description='who repairs by tenant, where a request does not say, as JSON: {"acme": "rules_only"}'

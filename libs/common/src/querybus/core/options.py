@@ -13,9 +13,16 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class Mode(StrEnum):
+    """What a question is taken for; `database_direct` and `chat_direct` are read as the plain names."""
+
     HYBRID = "hybrid"
     DATABASE = "database"
     CHAT = "chat"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Mode | None:
+        plain = str(value).removesuffix("_direct")
+        return cls(plain) if plain != value and plain in ("database", "chat") else None
 
 
 class ExecutionMode(StrEnum):

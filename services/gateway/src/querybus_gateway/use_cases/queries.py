@@ -32,7 +32,7 @@ from querybus.core.topology import SUBMITTED_MAX
 from querybus.ops.clock import Clock, RandomBits
 from querybus.ops.log import get_log
 from querybus_gateway.access.quotas import Allowances
-from querybus_gateway.admit import RANDOM_BITS, WAIT_SECONDS_MAX, AskRequest, Chance, admit
+from querybus_gateway.admit import RANDOM_BITS, WAIT_SECONDS_MAX, AskRequest, Chance, RequestOptions, admit
 from querybus_gateway.lifecycle.conclusions import cancelled, finished_of, is_concluded, outcome_of
 from querybus_gateway.lifecycle.in_flight import OPEN_QUERIES_MAX
 from querybus_gateway.lifecycle.replica import Replica
@@ -80,9 +80,10 @@ _log = get_log(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the server allows: caps on options."""
+    """What the server allows, and takes where a request is silent."""
 
     caps: OptionCaps = field(default_factory=OptionCaps)
+    defaults: RequestOptions = field(default_factory=RequestOptions)
     repair_policies: Mapping[str, RepairPolicy] = field(default_factory=dict[str, RepairPolicy])
     """Who repairs, by tenant, where a request does not say."""
 
@@ -244,6 +245,7 @@ class Queries:
             Chance(self._clock(), self._random_bits(RANDOM_BITS)),
             connections=await self._ports.connections.names(credential.tenant),
             caps=self._admission.limits.caps,
+            defaults=self._admission.limits.defaults,
             idempotency_key=idempotency_key,
             thread_until_sequence=until_sequence,
             continues=continues,
