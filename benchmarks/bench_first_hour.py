@@ -105,6 +105,8 @@ async def ask_all(server: PostgresServer, schemas: Sequence[Schema], folder: Pat
 async def _ask_stack(server: PostgresServer, schemas: Sequence[Schema], file: Path) -> list[Verdict]:
     keys = new_keys()
     things = [thing for schema in schemas for thing in (schema.name, *schema.columns())]
+    # Of every connected database: a question that goes astray may show what is personal elsewhere.
+    personal = frozenset(value for schema in schemas for value in schema.personal_values())
     things += [table.label for schema in schemas for table in schema.tables if table.label]
     async with (
         Stack(StackPlan(file, sync="2m"), keys=keys) as stack,
@@ -117,7 +119,7 @@ async def _ask_stack(server: PostgresServer, schemas: Sequence[Schema], file: Pa
         async def asked(schema: Schema) -> list[Verdict]:
             database = await asyncpg.connect(server.url("reader", schema.name))
             try:
-                reader = Reader(business, analyst, schema, database, things, frozenset(schema.personal_values()))
+                reader = Reader(business, analyst, schema, database, things, personal)
                 return await reader.judge_all()
             finally:
                 await database.close()
