@@ -18,6 +18,7 @@ import yaml
 from querybus.core.subjects import StageName
 from querybus_cli.local.local_stack import Stack, StackPlan, new_keys
 from tests.support.database_servers import PostgresServer, postgres_server
+from tests.support.scripted_model import ScriptedModel, say
 
 pytest.importorskip("playwright.async_api", reason="needs the package playwright")
 from playwright.async_api import Browser, Page, async_playwright
@@ -89,6 +90,22 @@ async def opened(browser: Browser, stack: Stack, credential: str, **how: Any) ->
     return page
 
 
+async def choose_model(page: Page) -> None:
+    """Test an address where nobody listens, then save a model that replies."""
+    await page.locator("input[name=model-address]").fill("http://127.0.0.1:1/v1")
+    await page.locator("input[name=model-name]").fill("coder:7b")
+    await page.get_by_role("button", name="Test").click()
+    await page.get_by_role("alert").get_by_text("Nobody answers at http://127.0.0.1:1/v1").wait_for()
+    with ScriptedModel(say("```sql\nSELECT COUNT(*) AS orders FROM orders\n```"), models=("coder:7b",)) as model:
+        await page.locator("input[name=model-address]").fill(model.base_url)
+        await page.get_by_role("button", name="Test").click()
+        await page.get_by_text("coder:7b replied in").wait_for()
+        await page.get_by_role("button", name="Save this model").click()
+        await page.locator("article.card").get_by_text("7").first.wait_for()
+        assert "SELECT 1" in model.requests[1].text
+        assert len(model.requests) > 4
+
+
 async def test_an_owner_adds_a_first_database_and_is_answered(browser: Browser, stack: Stack, folder: Path) -> None:
     page = await opened(browser, stack, "owner")
     await page.locator(".first-start input[name=address]").fill(str(folder / "none.sqlite"))
@@ -98,7 +115,8 @@ async def test_an_owner_adds_a_first_database_and_is_answered(browser: Browser, 
     await page.get_by_role("button", name="Test").click()
     await page.get_by_text("shop works: 1 table").wait_for()
     await page.get_by_role("button", name="Add this database").click()
-    await page.locator("article.card").get_by_text("7").first.wait_for()
+    await page.get_by_role("heading", name="Language model (optional)").wait_for()
+    await choose_model(page)
     text = (folder / "connections.yaml").read_text()
     assert text.startswith("# ours")
     assert [item["name"] for item in yaml.safe_load(text)["connections"]] == ["shop"]

@@ -27,7 +27,7 @@ from querybus.bus.admin.permissions import (
     service_users,
     variables,
 )
-from querybus.core.subjects import SET_UP_INBOX, WRITES, EventName, StageName
+from querybus.core.subjects import MODEL_SET_UP_INBOX, SET_UP_INBOX, WRITES, EventName, StageName
 from querybus.core.topology import BACKED_UP, topology
 
 OUTSIDERS = (
@@ -66,6 +66,15 @@ def test_only_the_gateway_asks_for_changes_of_connections_and_the_executor_repli
     assert replies == {f"{SET_UP_INBOX}.*"}
 
 
+def test_only_the_gateway_asks_about_models_and_only_the_generator_writes_them_into_one_key() -> None:
+    assert holders("querybus.v1.rpc.model.") == {StageName.GATEWAY}
+    replies = {right for right in SERVICES[StageName.GENERATOR].publish if right.startswith("_INBOX.")}
+    assert replies == {f"{MODEL_SET_UP_INBOX}.*"}
+    assert holders("$KV.querybus_models.") == {StageName.GENERATOR}
+    written = [right for right in SERVICES[StageName.GENERATOR].publish if right.startswith("$KV.querybus_models")]
+    assert written == ["$KV.querybus_models.all"]
+
+
 def test_only_the_executor_serves_the_database_and_writes_catalog_connections_and_writes() -> None:
     serving = {
         stage for stage, rights in SERVICES.items() if any("rpc.database" in message for message in rights.subscribe)
@@ -84,8 +93,8 @@ def test_only_the_gateway_reads_credentials() -> None:
     assert readers == {StageName.GATEWAY}
 
 
-def test_only_the_executor_answers_a_service_and_only_the_gateway_answers_outsiders() -> None:
-    assert holders("_INBOX.") == {StageName.EXECUTOR, StageName.GATEWAY}
+def test_only_two_services_answer_a_service_and_only_the_gateway_answers_outsiders() -> None:
+    assert holders("_INBOX.") == {StageName.EXECUTOR, StageName.GENERATOR, StageName.GATEWAY}
     into = [subject for subject in SERVICES[StageName.GATEWAY].publish if subject.startswith("_INBOX.")]
     assert into == ["_INBOX.out.*.*.>"]
 

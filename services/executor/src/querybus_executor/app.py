@@ -9,7 +9,7 @@ from querybus.bus.application import Service, run_service
 from querybus.bus.broker import make_broker
 from querybus.bus.log.sign import Verifier
 from querybus.bus.requests.rpc import serve_database
-from querybus.bus.requests.set_up import SetUpServer
+from querybus.bus.requests.set_up import CONNECTIONS, SetUpServer
 from querybus.bus.stage import stage
 from querybus.bus.stage_policy import Runtime, StagePolicy
 from querybus.bus.stores.buckets import ConnectionStore, RunStore, WriteStore
@@ -83,7 +83,8 @@ def build(settings: Settings) -> Service:
         metrics=metrics,
         replaced=writers.replace,
     )
-    set_up = SetUp(settings.connections_file, following.check, is_allowed=settings.allows_set_up)
+    changes = SetUp(settings.connections_file, following.check, is_allowed=settings.allows_set_up)
+    set_up = SetUpServer(broker, CONNECTIONS, changes.answer)
     executing = stage(
         broker,
         think,
@@ -96,7 +97,7 @@ def build(settings: Settings) -> Service:
     return Service(
         StageName.EXECUTOR,
         broker,
-        (tracing, engines, writers, backup, following, server, SetUpServer(broker, set_up.answer), executing),
+        (tracing, engines, writers, backup, following, server, set_up, executing),
         metrics=metrics,
         settings=settings,
     )

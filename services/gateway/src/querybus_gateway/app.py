@@ -14,7 +14,7 @@ from querybus.bus.log.endings import Endings
 from querybus.bus.log.journal import Journal
 from querybus.bus.pull import PullLoop
 from querybus.bus.requests.calls import CallServer, Subscriber
-from querybus.bus.requests.set_up import SetUpClient
+from querybus.bus.requests.set_up import CONNECTIONS, MODELS, SetUpClient
 from querybus.bus.requests.sign_in import SignInServer
 from querybus.bus.stores.batches import BatchStore
 from querybus.bus.stores.buckets import ConnectionStore, CounterStore, CredentialStore, SecretStore
@@ -65,6 +65,7 @@ from querybus_gateway.use_cases.admin import AdminCases
 from querybus_gateway.use_cases.admin.asked import AskedQuestions
 from querybus_gateway.use_cases.admin.evaluations import Evaluations
 from querybus_gateway.use_cases.admin.keys import Keys
+from querybus_gateway.use_cases.admin.models import ModelCases
 from querybus_gateway.use_cases.admin.personal import PersonalColumns
 from querybus_gateway.use_cases.admin.set_up import SetUpCases
 from querybus_gateway.use_cases.batches.batches import Batches
@@ -223,7 +224,8 @@ def use_cases_of(
             Evaluations(queries, results, kept.quality, names, clock=clock, random_bits=system_random_bits),
             PersonalColumns(names, kept.connections, kept.catalogs),
             Keys(kept.credentials, names, clock=clock),
-            SetUpCases(SetUpClient(broker)),
+            SetUpCases(SetUpClient(broker, CONNECTIONS)),
+            ModelCases(SetUpClient(broker, MODELS)),
         ),
     )
 

@@ -7,6 +7,7 @@ from functools import partial
 from querybus.bus.application import Service, run_service
 from querybus.bus.broker import make_broker
 from querybus.bus.log.journal import Journal
+from querybus.bus.requests.set_up import MODELS, SetUpServer
 from querybus.bus.stage import stage
 from querybus.bus.stage_policy import Runtime, StagePolicy
 from querybus.bus.stores.buckets import ConnectionStore, CounterStore
@@ -25,6 +26,7 @@ from querybus_generator.conversation.token_progress import TokenProgress
 from querybus_generator.generate import Resources, generate, generation_failed
 from querybus_generator.linking.linker import Linker
 from querybus_generator.linking.routing import Router
+from querybus_generator.model_set_up import ModelSetUp
 from querybus_generator.ports import Ports
 from querybus_generator.prompts.texts import load_texts
 from querybus_generator.settings import Settings
@@ -73,7 +75,19 @@ def build(settings: Settings) -> Service:
         drain_seconds=settings.drain_seconds,
     )
     embeddings: tuple[Part, ...] = (meaning,) if meaning is not None else ()
-    parts: tuple[Part, ...] = (tracing, catalogs, connections, knowledge, models, model, *embeddings, generating)
+    set_up = ModelSetUp(model, models, settings, is_allowed=settings.allows_model_set_up)
+    serving = SetUpServer(broker, MODELS, set_up.answer)
+    parts: tuple[Part, ...] = (
+        tracing,
+        catalogs,
+        connections,
+        knowledge,
+        models,
+        model,
+        *embeddings,
+        serving,
+        generating,
+    )
     return Service(StageName.GENERATOR, broker, parts, metrics=metrics, settings=settings)
 
 

@@ -24,9 +24,18 @@ class Settings(EmbeddingServiceSettings):
         description="about how many tokens of a prompt the schema may take; a larger one is shown in part",
     )
     hints: bool = Field(default=False, description="show a model what the built-in translator reads in the question")
+    models_editable: bool | None = Field(
+        default=None,
+        description="owners may list, test and save chat models at the page; default: in development only",
+    )
     prompts_directory: Path | None = Field(
         default=None, description="files here replace the texts of the same name, e.g. system.en.md"
     )
+
+    @property
+    def allows_model_set_up(self) -> bool:
+        """Whether owners may look at models and save one through the gateway."""
+        return self.environment == "development" if self.models_editable is None else self.models_editable
 
     @model_validator(mode="after")
     def require_numpy(self) -> Self:

@@ -266,6 +266,20 @@ def every_set_up_filter() -> str:
     return f"{ROOT}.rpc.set-up.*"
 
 
+MODEL_SET_UP_INBOX: Final = "_INBOX.gateway.model"
+"""Below which the generator replies to an owner's requests about chat models."""
+
+
+def model_set_up_subject(tenant: str) -> str:
+    """Return the subject at which an owner of the tenant asks to list, test or save chat models."""
+    return f"{ROOT}.rpc.model.{_safe(tenant)}"
+
+
+def every_model_set_up_filter() -> str:
+    """Return the filter of all those requests: what the generator serves."""
+    return f"{ROOT}.rpc.model.*"
+
+
 def refresh_subject(tenant: str, connection: str) -> str:
     """Return the hint that a connection's catalog should be read again."""
     return f"{ROOT}.ctl.refresh.{_safe(tenant, connection)}"

@@ -91,6 +91,8 @@ async def list_models(
         server.base_url, key,
         connect_timeout_seconds=seconds_max, read_timeout_seconds=seconds_max, pool_timeout_seconds=seconds_max,
     )  # fmt: skip
+    # The limit is the address's: importing the client takes seconds of its own on a busy machine.
+    await client.open()
     try:
         async with asyncio.timeout(seconds_max):
             listed = json.loads(await client.get("/models"))["data"]
@@ -118,6 +120,7 @@ async def try_model(server: ModelServer, model: str, key: SecretStr | None) -> M
     """Ask a model for one short reply; return how it went."""
     settings = ModelServiceSettings(llm_base_url=server.base_url, llm_model=model, llm_api_key=key)
     address = OpenAIChatAddress(settings)
+    await address.open()
     began = time.monotonic()
     try:
         async with asyncio.timeout(TRIAL_SECONDS_MAX):

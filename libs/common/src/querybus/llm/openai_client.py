@@ -87,7 +87,8 @@ class OpenAIClient:
 
         connect, read, pool = self._seconds
         timeout = Timeout(read, connect=connect, pool=pool)
-        self.http = DefaultAioHttpClient(timeout=timeout)
+        # An address that sends elsewhere could lead a request, and its key, to a place that nobody has set.
+        self.http = DefaultAioHttpClient(timeout=timeout, follow_redirects=False)
         self._client = AsyncOpenAI(
             base_url=self._base_url,
             # An empty key is none: a deployment that sets the variable to nothing has no key.
@@ -145,6 +146,8 @@ def _status_fault(error: Any, settings: str) -> Fault:
 
 def _reason(status: int, code: str, text: str, settings: str) -> str:
     """Return what a status means and which setting it concerns; empty where it says enough by itself."""
+    if 300 <= status < 400:
+        return f"the address sends elsewhere, which is not followed: set {settings}_BASE_URL to where it leads"
     if status in (401, 403):
         return f"the address refuses the key in {settings}_API_KEY"
     if status == 404 and (code == "model_not_found" or _NO_MODEL.search(text)):

@@ -119,6 +119,10 @@ class NamedModels:
                 break
         return outcome
 
+    async def known(self) -> Models:
+        """Return the models that are set, and behind them those of the service's own settings; raises BusTrouble."""
+        return await self._models()
+
     async def _models(self) -> Models:
         known = await self._known.read() if self._known is not None else Models()
         if known is not self._seen:

@@ -42,6 +42,7 @@ from querybus_gateway.http import queries as http_queries
 from querybus_gateway.http import threads as http_threads
 from querybus_gateway.http.browser import admin as http_admin
 from querybus_gateway.http.browser import boards as http_boards
+from querybus_gateway.http.browser import models as http_models
 from querybus_gateway.http.browser import set_up as http_set_up
 from querybus_gateway.http.browser import sign_in as http_sign_in
 from querybus_gateway.http.browser.page import page_routes
@@ -79,6 +80,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     http_boards.router,
     http_admin.router,
     http_set_up.router,
+    http_models.router,
     http_batches.router,
 )
 

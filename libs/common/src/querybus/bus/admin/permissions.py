@@ -21,6 +21,7 @@ from typing import Final
 from querybus.core.envelope import Audience
 from querybus.core.ids import is_id
 from querybus.core.subjects import (
+    MODEL_SET_UP_INBOX,
     ROOT,
     SET_UP_INBOX,
     WRITES,
@@ -28,6 +29,7 @@ from querybus.core.subjects import (
     answer_filter,
     durables_of,
     event_filter,
+    every_model_set_up_filter,
     every_set_up_filter,
     is_token,
 )
@@ -40,6 +42,7 @@ from querybus.core.topology import (
     FOLLOWED_BUCKETS,
     LIMITS,
     MODELS,
+    MODELS_KEY,
     QUERY_THREADS,
     READ_BUCKETS,
     RESULTS,
@@ -308,6 +311,8 @@ _MORE: Final[dict[StageName, Rights]] = {
             f"{ROOT}.ctl.refresh.*.*",
             # What an owner asks of the executor, which refuses it where its settings do not allow it.
             f"{ROOT}.rpc.set-up.*",
+            # And of the generator, which calls the models and refuses it in the same way.
+            f"{ROOT}.rpc.model.*",
             f"{ROOT}.dead.*",
             # Replies to a `call`, into the inbox of the credential that its subject names.
             f"{OUTSIDE_INBOX}.*.*.>",
@@ -321,7 +326,11 @@ _MORE: Final[dict[StageName, Rights]] = {
         ),
     ),
     # Of the shared limits whoever asks a model counts what models are asked, and nothing else.
-    StageName.GENERATOR: Rights((_LOG, f"$KV.{LIMITS}.model.>"), ()),
+    # It writes the models at an owner's request only: whoever calls them may name them, the gateway may not.
+    StageName.GENERATOR: Rights(
+        (_LOG, f"$KV.{LIMITS}.model.>", f"$KV.{MODELS}.{MODELS_KEY}", f"{MODEL_SET_UP_INBOX}.*"),
+        (every_model_set_up_filter(),),
+    ),
     StageName.VALIDATOR: Rights(
         (_LOG, f"{ROOT}.rpc.database.*.*.explain", f"{ROOT}.rpc.database.*.*.probe"),
         (),

@@ -71,10 +71,15 @@ class ExaminedDatabase(Value):
     question_rows: int | None = None
 
 
-class SetUpReply(Value):
+class OwnerReply(Value):
     """`problem` None: it was done. `detail` says what is in the way, without secrets."""
 
     problem: Literal["not_allowed", "invalid", "away"] | None = None
     detail: str = ""
     name: str = ""
+
+
+class SetUpReply(OwnerReply):
+    """The executor's reply; `tested` where a database was tested."""
+
     tested: ExaminedDatabase | None = None

@@ -89,12 +89,16 @@ class Models(BaseModel):
         """Return the model of that name, or None."""
         return next((model for model in self.models if model.name == name), None)
 
+    def of_tenant(self, tenant: str) -> tuple[NamedModel, ...]:
+        """Return the models that a tenant may use."""
+        return tuple(item for item in self.models if item.tenants is None or tenant in item.tenants)
+
     def chain(self, tenant: str, wanted: str | None) -> tuple[NamedModel, ...]:
         """Return the models to try in turn; empty if the one asked for is not there or not for this tenant."""
-        first = wanted or self.tenants.get(tenant) or self.default or (self.models[0].name if self.models else "")
+        own = self.of_tenant(tenant)
+        first = wanted or self.tenants.get(tenant) or self.default or (own[0].name if own else "")
         names = dict.fromkeys((first, *self.fallbacks))
-        result = [self.get(name) for name in names]
-        allowed = [item for item in result if item is not None and (item.tenants is None or tenant in item.tenants)]
+        allowed = [item for name in names for item in own if item.name == name]
         if wanted is not None and (not allowed or allowed[0].name != wanted):
             return ()
         return tuple(allowed)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from querybus_gateway.use_cases.admin.asked import AskedQuestions
 from querybus_gateway.use_cases.admin.evaluations import Evaluations
 from querybus_gateway.use_cases.admin.keys import Keys
+from querybus_gateway.use_cases.admin.models import ModelCases
 from querybus_gateway.use_cases.admin.personal import PersonalColumns
 from querybus_gateway.use_cases.admin.set_up import SetUpCases
 
@@ -20,3 +21,4 @@ class AdminCases:
     personal: PersonalColumns
     keys: Keys
     set_up: SetUpCases
+    models: ModelCases

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 from pydantic import BaseModel, ConfigDict, Field
 
 from querybus.core.credential import Credential
-from querybus.core.requests.set_up import SetUpOperation, SetUpReply, SetUpRequest
+from querybus.core.requests.set_up import OwnerReply, SetUpOperation, SetUpReply, SetUpRequest
 from querybus.core.subjects import token
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.public.redaction import Json
@@ -93,12 +93,16 @@ class SetUpCases:
         if not credential.is_owner:
             return NOT_OWNER
         reply = await self._executors.ask(token(credential.tenant), request)
-        if reply.problem is None:
-            return reply
-        if reply.problem == "away":
-            return Problem(ProblemCode.BUS_UNAVAILABLE, reply.detail, retry_after_seconds=BUS_RETRY_SECONDS)
-        more = {"tested": _tested(reply)} if reply.tested is not None else {}
-        return Problem(_PROBLEMS[reply.problem], reply.detail, more=more)
+        return problem_of(reply, _tested(reply) if reply.tested is not None else None) or reply
+
+
+def problem_of(reply: OwnerReply, tested: Json | None) -> Problem | None:
+    """Return why a service did not do what an owner asked, with what it found meanwhile; None where it did."""
+    if reply.problem is None:
+        return None
+    if reply.problem == "away":
+        return Problem(ProblemCode.BUS_UNAVAILABLE, reply.detail, retry_after_seconds=BUS_RETRY_SECONDS)
+    return Problem(_PROBLEMS[reply.problem], reply.detail, more={"tested": tested} if tested is not None else {})
 
 
 def _request(operation: SetUpOperation, wanted: ConnectionTestRequest) -> SetUpRequest:

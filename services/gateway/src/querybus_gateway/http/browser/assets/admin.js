@@ -2,9 +2,10 @@
 
 import { button, copy, h } from "./dom.js";
 import { connectForm, connectionActions } from "./connect.js";
+import { showModels } from "./model.js";
 import { readItems, outcomeOf } from "./evaluation.js";
 
-const TABS = ["questions", "suggestions", "evaluate", "keys", "connections"];
+const TABS = ["questions", "suggestions", "evaluate", "keys", "connections", "models"];
 const KINDS = ["wrong", "failed", "asked_back", "refused", "repaired"];
 const DAYS = [1, 7, 30, 90];
 const ASKED_AT_ONCE = 3;
@@ -16,7 +17,7 @@ export async function showAdmin(place, context, tab) {
   const tabs = TABS.map((name) => button(texts.admin[name], () => go("admin", name), { class: name === chosen ? "tab chosen" : "tab", "aria-current": name === chosen ? "page" : undefined }));
   const content = h("div", { class: "admin-content" });
   place.replaceChildren(h("main", {}, h("div", { class: "log admin" }, h("nav", { class: "tabs", "aria-label": texts.adminLabel }, tabs), content)));
-  await { questions, suggestions, evaluate, keys, connections }[chosen](content, context);
+  await { questions, suggestions, evaluate, keys, connections, models: showModels }[chosen](content, context);
 }
 
 function connectionChoice(context, onchange) {

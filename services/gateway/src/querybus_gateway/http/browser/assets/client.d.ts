@@ -95,6 +95,15 @@ export interface Change {
   by?: string;
   lines?: number;
 }
+export interface Models {
+  configured: { name: string; base_url: string; model: string; key_variable: string; is_default: boolean }[];
+  found: { title: string; base_url: string; key_variable: string; models: string[]; proposed: string; cause: string }[];
+  keys: string[]; unread_keys: string[];
+}
+export interface TestedModel {
+  base_url: string; works: boolean; model: string; seconds: number | null; fields_left_out: string[]; models: string[];
+  key_variable: string; has_key: boolean; reason: string | null; cause: string; next_step: string;
+}
 export interface Thread { thread_id: string; title: string; connection: string; created_at: number }
 export interface Turn { query_id: string; question: string; status: Query["status"]; outcome: Outcome | null; sequence: number }
 export interface Me {
@@ -206,6 +215,9 @@ export class QueryBus {
   testConnection(request: { url: string; password?: string; name?: string }): Promise<Record<string, unknown>>;
   addConnection(request: { url: string; password?: string; name?: string; hidden?: string[]; shown?: string[] }): Promise<Record<string, unknown>>;
   changeConnection(name: string, change: { new_name?: string; password?: string }): Promise<{ name: string }>;
+  models(how?: { signal?: AbortSignal }): Promise<Models>;
+  testModel(request: { base_url: string; model?: string }): Promise<TestedModel>;
+  saveModel(request: { base_url: string; model?: string; name?: string }): Promise<TestedModel & { name: string }>;
   removeConnection(name: string): Promise<{ name: string }>;
   keys(how?: { signal?: AbortSignal }): Promise<{ keys: Key[] }>;
   makeKey(request: KeyRequest): Promise<Key & { key: string }>;

@@ -267,6 +267,21 @@ export class QueryBus {
     return this.#json("DELETE", `/v1/admin/connections/${part(name)}`, {});
   }
 
+  /** For owners: chat models that are set, servers that were found, and the variables that hold keys. */
+  models({ signal } = {}) {
+    return this.#json("GET", "/v1/admin/models", { signal });
+  }
+
+  /** For owners: ask a model `{base_url, model}` for one reply; nothing is kept of it. */
+  testModel(request) {
+    return this.#json("POST", "/v1/admin/model-tests", { body: request, isRepeatable: true });
+  }
+
+  /** For owners: save a model that works, as the one that questions take. */
+  saveModel(request) {
+    return this.#json("POST", "/v1/admin/models", { body: request });
+  }
+
   /** For owners: the tenant's keys. */
   keys({ signal } = {}) {
     return this.#json("GET", "/v1/admin/keys", { signal });

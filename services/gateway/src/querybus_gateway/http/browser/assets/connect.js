@@ -1,6 +1,7 @@
 // Adding a database: its address, what a test finds, which columns stay hidden, and a first question. For owners.
 
 import { button, copy, h } from "./dom.js";
+import { showModelStep } from "./model.js";
 
 const LISTED_TRIES = 40;
 const LISTED_PAUSE_MS = 500;
@@ -106,10 +107,10 @@ async function listed(bus, name) {
   }
 }
 
-/** What the page shows an owner while there is no database: add one, then ask. */
+/** What the page shows an owner while there is no database: add one, choose a model, then ask. */
 export function showFirstStart(place, context, done) {
   const words = context.texts.connect;
-  const intro = context.me.is_owner ? [h("p", {}, words.firstHint), connectForm(context, done)] : [h("p", {}, words.firstForOthers)];
+  const intro = context.me.is_owner ? [h("p", {}, words.firstHint), connectForm(context, (name, question) => showModelStep(place, context, () => done(name, question)))] : [h("p", {}, words.firstForOthers)];
   place.replaceChildren(h("main", {}, h("div", { class: "log first-start" }, h("h2", {}, words.first), intro)));
 }
 
