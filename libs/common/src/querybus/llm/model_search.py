@@ -94,6 +94,8 @@ async def list_models(
     # The limit is the address's: importing the client takes seconds of its own on a busy machine.
     await client.open()
     try:
+        # The library is loaded first: on a busy machine that alone takes seconds, which say nothing of the address.
+        await client.open()
         async with asyncio.timeout(seconds_max):
             listed = json.loads(await client.get("/models"))["data"]
         items = sorted(cast("list[dict[str, Any]]", listed), key=lambda item: -int(item.get("created") or 0))
