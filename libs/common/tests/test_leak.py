@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from querybus.core.catalog import Catalog, Column, Dialect, Language, Table
 from querybus.text.disclosure import TEXT_LENGTH_MAX, is_plain_word, leaks
+from querybus.text.words import plural
 
 TABLES = {
     "customers": ("customer_id", "name", "city", "custno", "qty"),
@@ -191,6 +192,12 @@ def test_a_name_that_is_no_word_is_found_even_if_it_can_be_spoken(name: str) -> 
 @pytest.mark.parametrize("word", ["cities", "running", "hired", "Salaries", "biggest", "categories", "companies"])
 def test_a_regular_form_of_a_word_is_a_word(word: str) -> None:
     assert is_plain_word(word)
+
+
+@pytest.mark.parametrize("name", ["qfmvz", "crmhdx", "wrksch", "bldgss", "t_ccngz"])
+def test_the_plural_that_a_sentence_makes_of_a_name_is_found(name: str) -> None:
+    catalog = Catalog(connection="shop", dialect=Dialect.SQLITE, tables=(Table(name=name, columns=()),))
+    assert leaks(f"How many {plural(name)} are there?", catalog, "en")
 
 
 def test_what_the_reader_said_first_gives_nothing_away() -> None:

@@ -185,6 +185,30 @@ def test_one_line_says_what_was_read(sql: str, english: str, chinese: str) -> No
     assert read_as(sql, "zh").text == chinese
 
 
+def test_an_amount_in_cents_is_said_in_whole_units_and_what_it_is_compared_with_in_cents() -> None:
+    fares = Table(
+        name="tickets",
+        columns=(
+            column("zone"),
+            column("fare_cents", ColumnKind.INTEGER),
+            column("toll_pence", ColumnKind.INTEGER),
+            column("wear_cents", ColumnKind.NUMBER),
+        ),
+    )
+    catalog = Catalog(connection="ferry", dialect=Dialect.SQLITE, tables=(fares,))
+
+    def said(sql: str) -> str:
+        made = reading(read(sql, Dialect.SQLITE), catalog, WORDS["en", "business"], with_names=False)
+        assert made is not None
+        return made.text
+
+    assert said("SELECT zone, SUM(fare_cents) FROM tickets GROUP BY zone") == "Total fare per zone."
+    assert said("SELECT MAX(toll_pence) FROM tickets") == "Highest toll."
+    assert said("SELECT AVG(wear_cents) FROM tickets") == "Average wear (cents)."
+    assert said("SELECT zone FROM tickets WHERE fare_cents > 900") == "Tickets: zone, where fare (cents) is above 900."
+    assert said("SELECT fare_cents FROM tickets ORDER BY fare_cents DESC LIMIT 1").endswith("the highest fare.")
+
+
 def test_the_parts_travel_as_data_with_the_ids_that_a_refinement_names() -> None:
     made = read_as(
         "SELECT channel, SUM(amount) FROM orders WHERE channel <> 'fax' AND order_date >= '2026-01-01' AND amount = 5"

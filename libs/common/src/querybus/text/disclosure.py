@@ -20,7 +20,7 @@ from typing import Final
 from querybus.core.catalog import Catalog, Language
 from querybus.text.similarity import plain, words
 from querybus.text.vocabulary import is_word
-from querybus.text.words import singular, word_set
+from querybus.text.words import plural, singular, word_set
 
 TEXT_LENGTH_MAX: Final = 20_000
 FOUND_MAX: Final = 20
@@ -309,7 +309,8 @@ def _written_as_names(text: str, names: _Names) -> Iterator[str]:
 KEY_LENGTH_MIN: Final = 2
 PART_LENGTH_MAX: Final = 4
 UNITS: Final = frozenset(
-    {"kg", "km", "cm", "mm", "ml", "kwh", "mwh", "mb", "gb", "tb", "ms", "sqm", "mph", "usd", "eur", "gbp", "cny"}
+    {"kg", "km", "cm", "mm", "ml", "kwh", "mwh", "mb", "gb", "tb", "ms", "sqm", "mph"}
+    | {"usd", "eur", "gbp", "cny", "cents", "pence"}
 )
 """Units at the end of a name, which people know: `weight_kg`."""
 
@@ -328,7 +329,9 @@ class _Names:
         self.phrases = tuple(sorted(technical - self.technical))
         self.plain = frozenset(plain(identifier) for identifier in identifiers)
         # Of two letters nothing can be said to be another form of.
-        self.keys = frozenset(singular(plain(item)) for item in self.technical if len(item) > KEY_LENGTH_MIN)
+        long = [plain(item) for item in self.technical if len(item) > KEY_LENGTH_MIN]
+        # A plural that a sentence makes of a name ends otherwise than the name: "tblzes" of "tblz".
+        self.keys = frozenset(singular(form) for item in long for form in (item, plural(item)))
         pieces = {piece.lower() for item in identifiers if item.lower() in technical for piece in words(item)}
         self.all_parts = frozenset(pieces)
         # Longer ones may be rare words: "donator"; units are everybody's: "kg".

@@ -53,12 +53,15 @@ def readable_name(name: str, language: Language) -> str:
     ('订单日期', '城市名称', '')
     >>> readable_name("weight_kg", "en"), readable_name("weight_kg", "zh")
     ('Weight (kg)', '重量（kg）')
+    >>> readable_name("price_in_cents", "en"), readable_name("unitPriceCents", "zh")
+    ('Price (cents)', '单价（cents）')
     >>> readable_name("duration_min", "en"), readable_name("price_min", "en")
     ('Duration (min)', 'Price minimum')
     """
     parts = _PART.findall(name)
     if len(parts) > 1 and (parts[-1].lower() in UNITS or is_time(*parts[-2:])):
-        label = readable_name("_".join(parts[:-1]), language)
+        measured = parts[:-2] if len(parts) > 2 and parts[-2].lower() == "in" else parts[:-1]
+        label = readable_name("_".join(measured), language)
         unit = parts[-1].lower()
         return label and (f"{label}（{unit}）" if language == "zh" else f"{label} ({unit})")
     if len(parts) > 1 and parts[0].lower() in _SAYS_NOTHING:

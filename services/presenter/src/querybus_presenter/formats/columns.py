@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
 
 from querybus.core.catalog import Catalog, Language
 from querybus.core.messages import ColumnFormat, Concluded, Result, Scalar
+from querybus_presenter.formats.currencies import without_cents
 from querybus_presenter.formats.decide import CENT, format_of
 from querybus_presenter.formats.facts import UNKNOWN, facts_of
-
-_CENTS: Final = re.compile(r"[\s_]*[(（]?(?:\bin )?(?:\b|(?<=_))cents?[)）]?$|[(（]分[)）]$", re.IGNORECASE)
 
 
 def column_formats(
@@ -45,7 +42,7 @@ def column_formats(
     formats: list[ColumnFormat] = []
     for known, column, values, unit, label in zip(facts, result.columns, cells, units, labels, strict=True):
         how = format_of(known, column.kind, values, unit=unit, is_whole=is_whole)
-        stripped = _CENTS.sub("", label)
+        stripped = without_cents(label)
         if how.factor == CENT and stripped != label and (are_names or not stripped):
             how = format_of(replace(known, is_cents=False), column.kind, values, is_whole=is_whole)
         shown.append(stripped if how.factor == CENT else label)

@@ -175,7 +175,10 @@ _WORDS: Final = re.compile(
     re.IGNORECASE,
 )
 _CENTS: Final = re.compile(r"(?P<currency>.*?)[ \-]?(?:cents?|ct|pence|美分|分)", re.IGNORECASE)
-_NAMED_CENTS: Final = re.compile(r"(?:^|_)cents?$|[a-z]Cents?$")
+_NAMED_CENTS: Final = re.compile(r"(?:^|_)(?:cents?|pence)$|[a-z](?:Cents?|Pence)$")
+_CENTS_OF_LABEL: Final = re.compile(
+    r"[\s_]*[(（]?(?:\bin )?(?:\b|(?<=_))(?:cents?|pence)[)）]?$|[(（]分[)）]$", re.IGNORECASE
+)
 
 
 def is_currency(unit: str) -> bool:
@@ -205,3 +208,12 @@ def is_in_cents(column: Column) -> bool:
     if column.unit:
         return any(cents_currency(unit) is not None for unit in column.unit.values())
     return column.kind is ColumnKind.INTEGER and _NAMED_CENTS.search(column.name) is not None
+
+
+def without_cents(label: str) -> str:
+    """Return a label without its cents at the end, for an amount that is shown in whole units.
+
+    >>> without_cents("Total fare (cents)"), without_cents("fare_cents"), without_cents("Cents"), without_cents("Cent street")
+    ('Total fare', 'fare', '', 'Cent street')
+    """
+    return _CENTS_OF_LABEL.sub("", label)

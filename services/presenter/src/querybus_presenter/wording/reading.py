@@ -19,6 +19,7 @@ from querybus.core.messages import Reading, ReadingFilter, ReadingGroup, Reading
 from querybus.sql.conditions.parts import aimed, conditions_of, groups_of, is_hidden_key, is_join
 from querybus.sql.conditions.periods import period_of, unit_of
 from querybus.sql.conditions.scope import Scope, conjuncts, scope_of
+from querybus_presenter.formats.currencies import is_in_cents, without_cents
 from querybus_presenter.wording.percentages import percentage_in
 from querybus_presenter.wording.periods import in_words
 from querybus_presenter.wording.phrases import PARTS_MAX, Phrases, listed, within_sentence
@@ -158,8 +159,16 @@ class _Arm:
         return [
             text
             for place, item in enumerate(self.select.expressions)
-            if (text := self.words.shown(item) or self._label(place))
+            if (text := self._shown(item) or self._label(place))
         ]
+
+    def _shown(self, item: exp.Expr) -> str | None:
+        """Return a column of the result in words; its cents are shown in whole units, and so are not named."""
+        text = self.words.shown(item)
+        if text is None or self.words.with_names:
+            return text
+        columns = [self.words.column_of(column) for column in item.find_all(exp.Column)]
+        return without_cents(text) if any(column and is_in_cents(column) for column in columns) else text
 
     def _label(self, place: int) -> str | None:
         return self.labels[place] if len(self.labels) == len(self.select.expressions) else None
@@ -171,7 +180,7 @@ class _Arm:
         for place, item in enumerate(self.select.expressions):
             if not groups and not _is_figure(self.select, item, self.words.scope):
                 return ()
-            text = self.words.shown(item) or self._label(place)
+            text = self._shown(item) or self._label(place)
             if text and text not in grouped and _is_figure(self.select, item, self.words.scope):
                 measures.append(text)
         return tuple(dict.fromkeys(measures))
@@ -284,7 +293,7 @@ class _Arm:
             return (rows["one" if limit == 1 else "first"].format(count=limit) if limit else ""), limit
         down = bool(first.args.get("desc"))
         by = aimed(first.this, self.select)
-        label = self.words.shown(by) or self._label_of(by)
+        label = self._shown(by) or self._label_of(by)
         key = self._order_key(by, down=down)
         if key is None or (label is None and "by" in key):
             return (rows["one" if limit == 1 else "first"].format(count=limit) if limit else ""), limit
