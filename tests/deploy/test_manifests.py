@@ -218,7 +218,7 @@ def test_the_nightly_backup_is_closed_is_reported_what_the_command_reads_and_kee
     # It writes to its own volume, and the command takes these words.
     (claim,) = of_kind("prod", "PersistentVolumeClaim")
     (mounted,) = [volume["name"] for volume in pod_of(job)["volumes"] if "persistentVolumeClaim" in volume]
-    assert {"name": "backups", "mountPath": container["args"][1]} in container["volumeMounts"]
+    assert {"name": "backups", "mountPath": container["args"][2]} in container["volumeMounts"]
     assert (claim, mounted) == ("querybus-backups", "backups")
     received: list[Any] = []
     monkeypatch.setattr(backups, "back_up", lambda place, folder, _: received.append((place, folder)))
