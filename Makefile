@@ -149,7 +149,7 @@ lock: ## renew requirements.lock and requirements-dev.lock (needs uv; no index a
 	@mkdir -p build && $(EXPORT) --all-groups -o build/all.lock && $(PYTHON) tools/member_lock.py rest < build/all.lock > requirements-dev.lock
 	@$(MAKE) --no-print-directory setup && $(BIN)/python tools/member_lock.py write
 
-wheels: $(STAMP) ## build a wheel of each member into dist/; `pip install --find-links dist querybus` installs the command
+wheels: $(STAMP) ## build a wheel of each member into dist/; `pip install dist/*.whl` installs the command
 	@$(BIN)/python tools/build_wheels.py
 
 clean: ## remove what was set up and built

@@ -36,6 +36,5 @@ def build_wheels(target: Path) -> list[Path]:
 if __name__ == "__main__":
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "dist"
     wheels = build_wheels(folder.resolve())
-    (command,) = (wheel for wheel in wheels if wheel.name.startswith("querybus-"))
     sys.stdout.write("".join(f"{wheel.name}\n" for wheel in wheels))
-    sys.stdout.write(f"install the command anywhere: pip install --find-links {folder} {command}\n")
+    sys.stdout.write(f"install the command anywhere: pip install {folder}/*.whl\n")
