@@ -60,9 +60,10 @@ async def stack(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Stac
             role="owner",
             key_sha256=key_hash(KEYS["owner"]),
         )
-        await CredentialStore(Held(connection)).put(owner)
-        await connection.close()
         async with Stack(StackPlan(connections_file=file), bus, keys=KEYS) as made:
+            # The stack has made an owner of its own, which is nobody by name.
+            await CredentialStore(Held(connection)).put(owner)
+            await connection.close()
             yield made
 
 

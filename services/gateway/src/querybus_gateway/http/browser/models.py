@@ -13,20 +13,20 @@ router = APIRouter(prefix="/v1/admin", tags=["admin"])
 
 
 @router.get("/models", responses=gives(ModelsView))
-async def listed(request: Request, use_cases: UseCasesOf, credential: Caller) -> JSONResponse:
+async def list_models(request: Request, use_cases: UseCasesOf, credential: Caller) -> JSONResponse:
     """Return which models are set, which keys the environment holds, and which servers of this machine list models."""
     return answered(request, await use_cases.admin.models.listed(credential))
 
 
 @router.post("/model-tests", responses=gives(TestedModelView), openapi_extra=takes(ModelTestRequest))
-async def test(request: Request, use_cases: UseCasesOf, credential: Caller) -> JSONResponse:
+async def test_model(request: Request, use_cases: UseCasesOf, credential: Caller) -> JSONResponse:
     """Ask a model for one whole reply. Nothing is kept."""
     wanted = await body_of(request, ModelTestRequest)
     return answered(request, await use_cases.admin.models.test(credential, wanted))
 
 
 @router.post("/models", status_code=201, responses=gives(SavedModelView, 201), openapi_extra=takes(ModelSaveRequest))
-async def save(request: Request, use_cases: UseCasesOf, credential: Caller) -> JSONResponse:
+async def save_model(request: Request, use_cases: UseCasesOf, credential: Caller) -> JSONResponse:
     """Save a model that works, as the one that the tenant's questions take; the next question takes it."""
     wanted = await body_of(request, ModelSaveRequest)
     return answered(request, await use_cases.admin.models.save(credential, wanted), 201)
