@@ -91,8 +91,6 @@ async def list_models(
         server.base_url, key,
         connect_timeout_seconds=seconds_max, read_timeout_seconds=seconds_max, pool_timeout_seconds=seconds_max,
     )  # fmt: skip
-    # The limit is the address's: importing the client takes seconds of its own on a busy machine.
-    await client.open()
     try:
         # The library is loaded first: on a busy machine that alone takes seconds, which say nothing of the address.
         await client.open()
