@@ -146,7 +146,7 @@ async def test_a_question_about_nothing_that_is_known_asks_where_to_look():
 async def test_where_no_connection_fits_the_question_back_says_so_with_the_names_of_what_there_is():
     found = await run("Which penguins won a title at the winter games?")
     assert found.body.outcome is Outcome.CLARIFICATION
-    assert found.body.reply.startswith("Nothing in the connected data seems to be about this. There is “")
+    assert found.body.reply.startswith("Nothing in the connected data seems to be about this. There are “")
     assert {option.connection for option in found.body.clarification.options} == {"clinic", "library", "shop"}
     chinese = await run("今年有多少企鹅？")
     assert chinese.body.reply.startswith("已连接的数据似乎与这个问题无关")

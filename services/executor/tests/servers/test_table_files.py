@@ -209,3 +209,20 @@ def test_the_header_of_a_sheet_is_found_below_its_titles_and_names_are_distinct(
     assert rows == [[1, "x", "2024-01-01"], [2.5, None, None]]
     assert table_of_sheet([["only"], ["texts"]]) is not None
     assert table_of_sheet([[1.0, 2.0]]) is None
+
+
+def test_a_sheet_may_head_its_columns_by_years_or_days_and_leave_its_corner_empty() -> None:
+    wide = [["Takings", "", ""], ["Pier", 2023.0, 2024.0], ["North", "n/a", "n/a"], ["South", 3.0, 4.0]]
+    assert table_of_sheet(wide) == (
+        ["Pier", "2023", "2024"], ["VARCHAR"] * 3, [["North", "n/a", "n/a"], ["South", "3", "4"]],
+    )  # fmt: skip
+    days = [["Pier", dt.date(2024, 1, 1), dt.date(2024, 2, 1)], ["North", 1.0, 2.0]]
+    assert (table_of_sheet(days) or ([], [], []))[0] == ["Pier", "2024-01-01", "2024-02-01"]
+    cornered = table_of_sheet([["", "Jan", "Feb"], ["North", 1.0, 2.0]])
+    assert cornered == (["column 1", "Jan", "Feb"], ["VARCHAR", "BIGINT", "BIGINT"], [["North", 1, 2]])
+
+
+def test_rows_that_begin_without_a_header_are_no_table() -> None:
+    assert table_of_sheet([["Ann", 2001.0], ["Bo", 2003.0]]) is None
+    assert table_of_sheet([["Ann", dt.date(2001, 1, 1)], ["Bo", dt.date(2003, 1, 1)]]) is None
+    assert table_of_sheet([["Ann", 7.0], ["Bo", 8.0]]) is None
