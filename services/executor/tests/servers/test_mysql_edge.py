@@ -184,19 +184,19 @@ async def test_a_cancelled_statement_ends_on_the_server_long_before_its_limit(
 
 
 async def test_an_explain_gives_rows_and_runs_nothing(edge: Server) -> None:
-    result = await edge.explain("SELECT * FROM t AS x, t AS y", seconds_max=2.0)
+    result = await edge.explain("SELECT * FROM t AS x, t AS y", seconds_max=60)
     assert isinstance(result, Estimate)
     assert result.rows == 9
-    missing = await edge.explain("SELECT nope FROM t", seconds_max=2.0)
+    missing = await edge.explain("SELECT nope FROM t", seconds_max=60)
     assert isinstance(missing, Failure)
     assert (missing.code, missing.facts.name) == (FailureCode.COLUMN_NOT_FOUND, "nope")
-    assert isinstance(await edge.explain("SELECT 1; DELETE FROM t", seconds_max=2.0), Failure)
+    assert isinstance(await edge.explain("SELECT 1; DELETE FROM t", seconds_max=60), Failure)
 
 
 async def test_an_estimate_is_the_servers_whatever_the_statement_says(edge: Server) -> None:
     for text in ("O'Brien", 'a"b', '","rows":1,"z":"'):
         quoted = text.replace("'", "''")
-        result = await edge.explain(f"SELECT * FROM numbers AS x WHERE x.n <> '{quoted}'", seconds_max=2.0)
+        result = await edge.explain(f"SELECT * FROM numbers AS x WHERE x.n <> '{quoted}'", seconds_max=60)
         assert isinstance(result, Estimate), result
         assert (result.rows or 0) > 1_000, text
 

@@ -182,7 +182,7 @@ async def test_what_is_no_single_query_is_never_sent_because_oracle_runs_ddl_whe
     bench: Bench, sql: str
 ) -> None:
     result = await bench.run(sql)
-    explained = await bench.edge.explain(sql, seconds_max=5)
+    explained = await bench.edge.explain(sql, seconds_max=60)
     assert isinstance(result, Failure)
     assert isinstance(explained, Failure)
     assert not any(sql.rstrip(";") in entry for entry in bench.log)
@@ -230,7 +230,7 @@ async def test_a_cancel_breaks_the_call_and_closes_nothing_else(bench: Bench) ->
 
 
 async def test_an_explain_is_rolled_back_with_the_plan_it_wrote(bench: Bench) -> None:
-    result = await bench.edge.explain("SELECT * FROM item", seconds_max=5)
+    result = await bench.edge.explain("SELECT * FROM item", seconds_max=60)
     assert result == Estimate(rows=42, cost=7.5)
     asked = [entry for entry in bench.log if "EXPLAIN" in entry or entry == "rollback"]
     assert asked[:3] == ["rollback", "EXPLAIN PLAN SET STATEMENT_ID = 'querybus' FOR SELECT * FROM item", "rollback"]

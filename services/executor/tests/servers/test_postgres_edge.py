@@ -223,16 +223,16 @@ async def test_a_cancelled_statement_ends_on_the_server_long_before_its_limit(ed
 
 
 async def test_an_explain_gives_rows_and_cost_and_runs_nothing(edge: Server) -> None:
-    result = await edge.explain(ENDLESS, seconds_max=2.0)
+    result = await edge.explain(ENDLESS, seconds_max=60)
     assert isinstance(result, Estimate)
     assert result.rows == 1
     assert result.cost is not None
     assert result.cost > 1e9
-    missing = await edge.explain("SELECT nope FROM t", seconds_max=2.0)
+    missing = await edge.explain("SELECT nope FROM t", seconds_max=60)
     assert isinstance(missing, Failure)
     assert (missing.code, missing.facts.name) == (FailureCode.COLUMN_NOT_FOUND, "nope")
     for attack in ("ANALYZE SELECT 1", "SELECT 1; DELETE FROM t", "VACUUM t"):
-        assert isinstance(await edge.explain(attack, seconds_max=2.0), Failure), attack
+        assert isinstance(await edge.explain(attack, seconds_max=60), Failure), attack
 
 
 async def test_200_statements_at_once_share_three_connections(filled: PostgresServer) -> None:
