@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shlex
 import sys
 import webbrowser
 from collections.abc import Mapping
@@ -108,9 +109,8 @@ def _personal(examined: Examination, dialogue: Dialogue) -> dict[str, Any]:
     lines = [f"{item.key} ({_KINDS[item.kind]}, {item.reason})" for item in columns[:COLUMNS_SHOWN_MAX]]
     lines += [f"and {len(columns) - COLUMNS_SHOWN_MAX} more"] if len(columns) > COLUMNS_SHOWN_MAX else []
     keys = [item.key for item in columns]
-    dialogue.say(
-        "personal", "note", f"{len(columns)} columns look personal; their values are hidden", *lines, columns=keys
-    )
+    count = "1 column looks personal; its" if len(columns) == 1 else f"{len(columns)} columns look personal; their"
+    dialogue.say("personal", "note", f"{count} values are hidden", *lines, columns=keys)
     if not dialogue.asks:
         # What nobody decided stays hidden, and open for `querybus connections review`.
         return {}
@@ -131,7 +131,7 @@ def _names(examined: Examination, target: Target, dialogue: Dialogue) -> None:
         return
     dialogue.say(
         "names", "note", text,
-        f"querybus describe --database {target.url} --out {target.name}.described.yaml drafts names for people;",
+        f"querybus describe --database {shlex.quote(target.url)} --out {target.name}.described.yaml drafts names for people;",
         f"name that file as `described` in the entry of {target.name}. A model reads such names better, too.",
         readable_share=round(share, 3),
     )  # fmt: skip
