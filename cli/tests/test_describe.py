@@ -118,8 +118,8 @@ def test_what_the_owner_named_counts_and_the_entry_outweighs_it(file: Path, tmp_
     [
         ("display_names: [", "no YAML in line 1"),
         ("names: {}", "names"),
-        ("measure_words: {orders: 一个很长的词}", "measure_words/orders"),
-        ("relations: [orders to customers]", "relations/0"),
+        ("measure_words: {orders: 一个很长的词}", "measure_words.orders"),
+        ("relations: [orders to customers]", "relations[0]"),
     ],
 )
 def test_a_file_that_is_wrong_says_what_is_wrong(file: Path, tmp_path: Path, text: str, reason: str):

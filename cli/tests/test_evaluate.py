@@ -107,7 +107,7 @@ def figures_of(
     given = ["evaluate", str(folder / "asked.jsonl"), "--databases", str(folder), "--items-out", str(out), "--json"]
     result = CliRunner().invoke(app, [*given, *arguments])
     assert result.exit_code == 0, result.output
-    return json.loads(result.output), [json.loads(line) for line in out.read_text("utf-8").splitlines()]
+    return json.loads(result.stdout), [json.loads(line) for line in out.read_text("utf-8").splitlines()]
 
 
 @pytest.mark.process

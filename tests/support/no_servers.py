@@ -25,9 +25,7 @@ def _refuse(event: str, _arguments: tuple[Any, ...]) -> None:
 sys.addaudithook(_refuse)
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, bool | None, bool | None]:
-    """Forbid it from a unit test's first fixture to its last."""
+def _forbid(item: pytest.Item) -> Generator[None, None, None]:
     if item.nodeid.startswith("tests/") or "/servers/" in item.nodeid or any(map(item.get_closest_marker, _MARKS)):
         return (yield)
     _running.append(item.nodeid)
@@ -35,3 +33,15 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, bool | None, b
         return (yield)
     finally:
         _running.pop()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, None, None]:
+    """Forbid it in a unit test's fixtures. What a marked test of the module has started may be ended behind any test."""
+    return (yield from _forbid(item))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    """Forbid it in a unit test itself."""
+    return (yield from _forbid(item))

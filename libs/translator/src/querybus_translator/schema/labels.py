@@ -128,11 +128,14 @@ def _first_text(index: CatalogIndex, table: int) -> tuple[ColumnRef, ...]:
     """An owner's company, an exhibition's theme: of rows that have a number the text behind it that no two of them share."""
     own = index.table(table)
     texts = [number for number, column in enumerate(own.columns) if column.kind is ColumnKind.TEXT]
-    if not texts or own.columns[texts[0]].personal or (own.row_estimate or 0) < 2 or texts[0] > 1:
+    is_contact = bool(texts) and own.columns[texts[0]].personal_kind == "contact"
+    if not texts or is_contact or (own.row_estimate or 0) < 2 or texts[0] > 1:
         return ()
     column = own.columns[texts[0]]
     foreign = {name for key in own.foreign_keys for name in key.columns}
-    if column.name in {*foreign, *own.primary_key} or column.distinct_count != own.row_estimate:
+    # What persons are called is not counted.
+    is_unique = column.distinct_count == own.row_estimate or column.personal_kind == "name"
+    if column.name in {*foreign, *own.primary_key} or not is_unique:
         return ()
     return (ColumnRef(table, texts[0]),)
 
