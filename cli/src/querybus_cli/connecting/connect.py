@@ -59,7 +59,7 @@ def connect(wish: Wish, dialogue: Dialogue, environment: Mapping[str, str] = os.
     if examined.finding.trouble is not None:
         return FAILED_EXIT_CODE
     decided = _personal(examined, dialogue) if target.is_new else {}
-    _names(examined, target, dialogue)
+    _names(examined, target, wish.file, dialogue)
     model = run(choose_model(dialogue, environment))
     if target.is_new:
         usage(add_connection, wish.file, target.entry | decided, target.password)
@@ -121,7 +121,7 @@ def _personal(examined: Examination, dialogue: Dialogue) -> dict[str, Any]:
     return ({"personal": hidden} if hidden else {}) | ({"not_personal": shown} if shown else {})
 
 
-def _names(examined: Examination, target: Target, dialogue: Dialogue) -> None:
+def _names(examined: Examination, target: Target, file: Path, dialogue: Dialogue) -> None:
     share = examined.readable_share
     if share is None:
         return
@@ -131,7 +131,8 @@ def _names(examined: Examination, target: Target, dialogue: Dialogue) -> None:
         return
     dialogue.say(
         "names", "note", text,
-        f"querybus describe --database {shlex.quote(target.url)} --out {target.name}.described.yaml drafts names for people;",
+        f"querybus connections describe --connection {target.name} --file {shlex.quote(str(file))}"
+        f" --out {target.name}.described.yaml drafts names for people;",
         f"name that file as `described` in the entry of {target.name}. A model reads such names better, too.",
         readable_share=round(share, 3),
     )  # fmt: skip

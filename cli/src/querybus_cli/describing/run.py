@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from querybus.core.catalog import Catalog
 from querybus.core.subjects import StageName
@@ -13,8 +14,9 @@ from querybus.ops.settings import load
 from querybus_cli.describing.by_model import named_by_model
 from querybus_cli.describing.draft import Description, drafted
 from querybus_cli.describing.relations import Measured, measured
-from querybus_cli.operations.measuring import opened
-from querybus_cli.runtime import UsageError
+from querybus_cli.operations.measuring import opened, opened_connection
+from querybus_cli.runtime import UsageError, usage
+from querybus_executor.connections.config import ConnectionConfig, load_connections
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +28,18 @@ class Drafted:
     skipped: list[str]
 
 
-def describe_database(database: str, *, with_model: bool, with_relations: bool) -> Drafted:
-    """Return the draft; UsageError where the database or the model cannot be used."""
-    with opened(database) as (catalog, rows_of):
+def connection_of(file: Path, name: str) -> ConnectionConfig:
+    """Return a connection of a connections file; UsageError where there is none of that name."""
+    known = usage(load_connections, file)
+    for config in known:
+        if config.name == name:
+            return config
+    raise UsageError(f"{file} has no connection {name}; it has {', '.join(config.name for config in known) or 'none'}")
+
+
+def describe_database(database: str | ConnectionConfig, *, with_model: bool, with_relations: bool) -> Drafted:
+    """Return the draft of a database at a URL or of a connection; UsageError where it or the model cannot be used."""
+    with opened(database) if isinstance(database, str) else opened_connection(database) as (catalog, rows_of):
         found, skipped = measured(catalog, rows_of) if with_relations else ([], [])
     description = replace(drafted(catalog), relations=tuple(item.relation for item in found))
     if with_model:

@@ -10,7 +10,13 @@ import typer
 
 
 def describe(
-    database: Annotated[str, typer.Option(help="path of a file, or database URL, e.g. sqlite:///shop.sqlite")],
+    database: Annotated[
+        str | None, typer.Option(help="path of a file, or database URL, e.g. sqlite:///shop.sqlite")
+    ] = None,
+    connection: Annotated[
+        str | None, typer.Option(help="a connection of the connections file, with its password")
+    ] = None,
+    file: Annotated[Path, typer.Option(help="the connections file")] = Path("connections.yaml"),
     out: Annotated[Path | None, typer.Option(help="write the draft here instead of printing it")] = None,
     model: Annotated[
         bool, typer.Option("--model", help="let the chat model of QUERYBUS_LLM_* name tables and columns")
@@ -25,18 +31,22 @@ def describe(
     Nothing of the draft counts until an entry of connections.yaml names the file as `described`.
 
     Example: querybus connections describe --database shop.sqlite --out shop.described.yaml
+    Example: querybus connections describe --connection shop --out shop.described.yaml
     """
     from datetime import UTC, datetime
 
     from querybus.ops.log import configure_logging
     from querybus_cli.describing.document import document
-    from querybus_cli.describing.run import describe_database
+    from querybus_cli.describing.run import connection_of, describe_database
     from querybus_cli.runtime import UsageError
 
     configure_logging("error", as_json=False)
     if out is not None and out.exists():
         raise UsageError(f"{out} is there already: name another file, or remove it")
-    made = describe_database(database, with_model=model, with_relations=relations)
+    if (database is None) == (connection is None):
+        raise UsageError("say --database URL, or --connection NAME of a connections file")
+    source = database if database is not None else connection_of(file, str(connection))
+    made = describe_database(source, with_model=model, with_relations=relations)
     for line in made.skipped:
         typer.echo(f"left out: {line}", err=True)
     rows = {item.relation: item.rows for item in made.relations}
