@@ -27,6 +27,9 @@ ROOT = Path(__file__).parents[2]
 AXE = ROOT / "build" / "environments" / "node" / "node_modules" / "axe-core" / "axe.min.js"
 IN_CI = os.environ.get("CI") == "true"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+# A busy machine draws its first chart late: the limit only guards against waiting for ever.
+expect.set_options(timeout=30_000)
+
 pytestmark = [
     pytest.mark.connected,
     pytest.mark.slow,

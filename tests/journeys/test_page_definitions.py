@@ -22,6 +22,9 @@ from tests.support.semantic_shop import SHOP, shop_rows
 
 __all__ = ["browser"]
 
+# A busy machine draws its first chart late: the limit only guards against waiting for ever.
+expect.set_options(timeout=30_000)
+
 pytestmark = [
     pytest.mark.connected,
     pytest.mark.slow,

@@ -16,6 +16,9 @@ from tests.journeys import test_page
 from tests.journeys.test_page import KEYS, ask, browser, signed_in
 
 __all__ = ["browser"]
+# A busy machine draws its first chart late: the limit only guards against waiting for ever.
+expect.set_options(timeout=30_000)
+
 pytestmark = test_page.pytestmark
 SCRIPTS = {
     "bikes": (

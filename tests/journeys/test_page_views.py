@@ -23,6 +23,9 @@ from tests.journeys.test_page import AXE, CHROMIUM, HOSTILE, IN_CI, KEYS, ask, b
 
 __all__ = ["browser"]
 
+# A busy machine draws its first chart late: the limit only guards against waiting for ever.
+expect.set_options(timeout=30_000)
+
 pytestmark = [
     pytest.mark.connected,
     pytest.mark.slow,
