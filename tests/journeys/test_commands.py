@@ -195,6 +195,12 @@ def test_a_database_that_is_none_ends_in_words(content: bytes | str | None, tmp_
     elif content == "directory":
         file.mkdir()
     done = querybus("ask", "How many customers are there?", "--database", f"sqlite:///{file}", "--json", cwd=tmp_path)
+    if content is None or (content == "directory" and done.returncode == 2):
+        # What is no file is refused before anything is started.
+        assert done.returncode == 2
+        assert str(file) in done.stderr
+        assert "Traceback" not in done.stderr
+        return
     answer = json.loads(done.stdout)
     assert done.returncode in (3, 5), done.stdout + done.stderr
     assert answer["outcome"] in ("failed", "clarification")
