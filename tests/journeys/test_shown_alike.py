@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import io
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -104,7 +105,8 @@ def finished(language: Language) -> Envelope[Finished]:
 def at_the_page(answer: dict[str, Any]) -> list[list[str]]:
     node = shutil.which("node")
     if node is None:
-        pytest.skip("node is not installed")
+        assert not os.environ.get("CI"), "node is not installed; apt-get install nodejs"
+        pytest.skip("node is not installed: apt-get install nodejs")
     script = f"""
         import {{ shown }} from {json.dumps(VALUES_JS.as_uri())};
         const {{ answer, texts }} = JSON.parse(process.argv[1]);
