@@ -76,6 +76,9 @@ class ShelfDatabase:
         self.explained.append(sql)
         return self.found if isinstance(self.found, Failure) else Estimate(rows=7)
 
+    async def refresh(self) -> Catalog | Failure:
+        return self.known
+
     def doubt(self) -> None:
         self.doubts += 1
 

@@ -54,6 +54,9 @@ class Counter:
     async def catalog(self) -> Catalog:
         return CATALOG
 
+    async def refresh(self) -> Catalog:
+        return CATALOG
+
     def doubt(self) -> None: ...
 
     async def run(
