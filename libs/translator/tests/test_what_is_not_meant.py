@@ -172,3 +172,22 @@ def test_an_average_mark_in_chinese_is_that_of_the_marks(question: str, rows: li
 def test_a_name_or_an_amount_is_asked_for_and_nothing_else_is_said(question: str) -> None:
     _, catalog = school()
     assert isinstance(translate(question, catalog, today=TODAY), NotRead)
+
+
+@pytest.mark.parametrize("question", ["one repair only", "repair"])
+def test_words_that_only_resemble_something_are_asked_about_with_what_they_may_mean(question: str):
+    answer = translate(question, states(), today=TODAY)
+    assert isinstance(answer, NotRead)
+    assert (answer.about, answer.best) == ("repair", "Status of jobs.")
+
+
+@pytest.mark.parametrize("question", ["status", "wage", "How many jobs are there by status?"])
+def test_a_word_of_a_name_and_what_stands_beside_one_are_read(question: str):
+    assert not isinstance(answer := translate(question, states(), today=TODAY), NotRead), answer
+
+
+def states() -> Catalog:
+    return catalog_of(
+        "CREATE TABLE jobs (job_id INTEGER PRIMARY KEY, status TEXT, hourly_wage REAL); INSERT INTO jobs VALUES (1, 'open', 5)",
+        {},
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from services.generator.tests.shop_for_generation import (
     CANARY,
     NOW_MS,
     SHOP,
+    TEXTS,
     KeptHistory,
     SpokenModel,
     asked,
@@ -41,6 +43,8 @@ from querybus.llm.dialogue import ModelReply
 from querybus.ops.metrics import Metrics
 from querybus_generator.conversation.turns import Turn
 from querybus_generator.generate import generation_failed
+from querybus_generator.steps.by_translator import asked_about_unread
+from querybus_translator import NotRead, Translated
 from tests.support.scripted_model import ScriptedModel, cut_json, empty_choice, fail, hang, say
 
 COUNT = "How many customers are there?"
@@ -230,6 +234,25 @@ class TestAModelThatIsAway:
     async def test_what_the_translator_cannot_read_stays_the_models_failure(self):
         question = "Which weather makes the moon feel happier than yesterday's jazz?"
         assert failure(await run(asked(question), model=SpokenModel(UNAVAILABLE))).code is FailureCode.MODEL_UNAVAILABLE
+
+    @pytest.mark.parametrize("retry", [False, True])
+    async def test_in_a_models_place_the_translator_asks_back_as_it_does_alone(self, retry: bool):
+        question = "How many blorfed orders are open?"
+        alone = concluded(await run(asked(question)))
+        envelope = returned(question, sql="SELECT COUNT(*) FROM nowhere") if retry else asked(question)
+        instead = concluded(await run(envelope, model=SpokenModel(UNAVAILABLE)))
+        assert instead.clarification == alone.clarification
+        assert instead.clarification is not None
+        assert instead.clarification.about == "blorfed"
+        assert instead.notes == (TEXTS["en"].note_fallback,), "an analyst reads that the model did not answer"
+
+    async def test_in_a_models_place_no_word_is_passed_over(self):
+        reading = Translated("SELECT 1", "r", 0.9, (), (), unread=("leaving",), in_words="Flights.")
+        asked_back = asked_about_unread(reading)
+        assert isinstance(asked_back, NotRead)
+        assert (asked_back.about, asked_back.best) == ("leaving", "Flights.")
+        whole = replace(reading, unread=())
+        assert asked_about_unread(whole) is whole
 
     async def test_a_retry_never_gets_the_same_statement_from_the_translator(self):
         first = drafted(await run(asked(COUNT)))

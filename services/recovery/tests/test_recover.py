@@ -665,3 +665,21 @@ async def test_where_no_rule_has_anything_the_translators_reading_is_better_than
         failed(after, Failure.of(FailureCode.TABLE_NOT_FOUND, "no such table"), StageName.VALIDATOR)
     )
     assert not isinstance(again.body, Drafted), "it is tried once"
+
+
+async def test_words_that_the_reading_passes_over_are_asked_about_instead_of_answered():
+    envelope = failure_event(
+        FailureCode.TABLE_NOT_FOUND,
+        sql="SELECT zzz FROM qqq",
+        origin=Origin.MODEL,
+        facts=Facts(name="qqq"),
+        options=Options(repair_policy=RepairPolicy.RULES_ONLY),
+    )
+    analysis = Analysis(second_reading="Cities.", second_confidence=0.9, second_unread=("wobbly",), model="m")
+    changes = {"analysis": analysis, "alternative_sql": "SELECT city FROM customers"}
+    after = await recovered(envelope.with_body(envelope.body.model_copy(update=changes)))
+    assert isinstance(after.body, Concluded)
+    asked = after.body.clarification
+    assert (after.body.outcome, asked and asked.about) == (Outcome.CLARIFICATION, "wobbly")
+    assert asked is not None
+    assert [(option.text, option.question) for option in asked.options] == [("Cities.", "Cities.")]

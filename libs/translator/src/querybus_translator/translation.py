@@ -58,6 +58,8 @@ class Translated:
     notes: tuple[str, ...]
     left_out: tuple[str, ...] = ()
     """Words that the reading leaves out; only where its asker has seen that and wanted it."""
+    unread: tuple[str, ...] = ()
+    """Words that the reading passes over although it is sure."""
     in_words: str = ""
     """The reading in the words of its language, as it is offered to people."""
 
@@ -232,6 +234,7 @@ def _translated(read: QuestionRead, index: CatalogIndex, language: Language) -> 
         links=_links(read.nodes, best.sketch.assignment, index),
         notes=(*read.notes, *best.sketch.notes),
         left_out=() if is_sure(best) else best.judgement.unread,
+        unread=best.judgement.unread if is_sure(best) else (),
         in_words=sentence(best.form, index, language),
     )
 

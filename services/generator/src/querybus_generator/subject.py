@@ -216,6 +216,7 @@ def clarification(
             code=codes.get(trigger, FailureCode.AMBIGUOUS_QUESTION),
             stage=StageName.GENERATOR,
             reply=reply,
+            notes=subject.notes,
             clarification=Clarification(trigger=trigger, about=about, read_as=read_as, options=options),
         ),
     )

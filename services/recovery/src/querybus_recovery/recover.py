@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
-from querybus.core.asking_back import Clarification, Trigger
+from querybus.core.asking_back import Clarification, Option, OptionAction, Trigger
 from querybus.core.catalog import Catalog, Language
 from querybus.core.envelope import (
     Attempt,
@@ -167,7 +167,7 @@ def decide(
             # No new draft will come: a repair that says what it assumes is better than nothing.
             return _repaired(envelope, draft, likely[0], texts)
         is_readable = author is Origin.MODEL and policy is not RepairPolicy.OFF
-        read = _as_read(envelope, (cause or failure).code) if is_readable else None
+        read = _as_read(envelope, cause or failure) if is_readable else None
         if read is not None:
             return read
         if found and not likely:
@@ -202,14 +202,19 @@ def _to_model(
     )
 
 
-def _as_read(envelope: Envelope[Failed], code: FailureCode) -> Envelope[Drafted] | None:
-    """Return the translator's reading as the draft, where a model's came to nothing and it was not tried; else None."""
+def _as_read(envelope: Envelope[Failed], failure: Failure) -> Envelope[Drafted] | Envelope[Concluded] | None:
+    """Return the translator's reading as the draft, where a model's came to nothing and it was not tried; else None.
+
+    Words that the reading passes over are asked about, with the reading as what may be meant.
+    """
     body, analysis = envelope.body, envelope.body.analysis
     second, draft = body.alternative_sql, body.draft
-    if not analysis.second_reading or second is None or draft is None or not TRAITS[code].to_model:
+    if not analysis.second_reading or second is None or draft is None or not TRAITS[failure.code].to_model:
         return None
     if any(attempt.sql == second for attempt in envelope.attempts):
         return None
+    if analysis.second_unread:
+        return _ask_about_unread(envelope, analysis.second_reading, analysis.second_unread, failure)
     changes = {
         "reading": analysis.second_reading,
         "confidence": analysis.second_confidence,
@@ -226,6 +231,16 @@ def _as_read(envelope: Envelope[Failed], code: FailureCode) -> Envelope[Drafted]
             probe=may_probe(envelope),
         ),
     )
+
+
+def _ask_about_unread(
+    envelope: Envelope[Failed], reading: str, unread: tuple[str, ...], failure: Failure
+) -> Envelope[Concluded]:
+    """Ask about the words that a reading passes over; the reading itself is the first option."""
+    offered = Option(id="1", text=reading, question=reading, action=OptionAction.CHOOSE_SOURCE)
+    about = (", " if envelope.language == "en" else "、").join(unread)
+    asked = Clarification(trigger=Trigger.AMBIGUOUS_QUESTION, about=about, options=(offered,))
+    return _concluded(envelope, failure, Outcome.CLARIFICATION, clarification=asked)
 
 
 def conclude(envelope: Envelope[Any], failure: Failure) -> Envelope[Concluded]:

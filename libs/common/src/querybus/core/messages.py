@@ -195,6 +195,7 @@ class Analysis(Value):
         default=None, description="how the translator reads what a model drafted for; empty: it cannot; None: not asked"
     )
     second_confidence: float = Field(default=0.0, ge=0, le=1, description="of the second reading")
+    second_unread: tuple[str, ...] = Field(default=(), description="words that the second reading passes over")
     asked_of: str = Field(default="", description="what people call the connection, where it was chosen among several")
     confidence: float | None = Field(default=None, ge=0, le=1)
     embeddings: str = Field(default="", description="empty: not asked; `used`; else why words stood alone")

@@ -21,6 +21,7 @@ from querybus_translator.answers.not_meant import NOT_MEANT
 from querybus_translator.answers.whole import Whole
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.names import is_han
+from querybus_translator.schema.comparison import Candidate
 from querybus_translator.schema.labels import holds_years
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import (
@@ -96,6 +97,10 @@ def judge(sketch: Sketch, form: Form, written: Written, best_score: float) -> Ju
     """Return the judgement of one reading; `best_score` is that of the best assignment of links."""
     unread = _unread(sketch, form)
     picks = sketch.assignment.picks
+    if resembling := _resembling(sketch, form):
+        unread.words += len(resembling)
+        unread.undefined += 1
+        unread.texts.extend(resembling)
     # A follow-up without links speaks of what was said before; what a verb means stands for a link as well.
     verbs = [_VERB_SCORE for place in sketch.done if place not in picks]
     scores = [pick.score for place, pick in picks.items() if not _joins_anyway(sketch, place)]
@@ -145,6 +150,23 @@ def judge(sketch: Sketch, form: Form, written: Written, best_score: float) -> Ju
     whole = Whole(sketch, form, written)
     undefined = unread.undefined + sum(holds(whole) for holds in NOT_MEANT)
     return Judgement(round(rule, 4), tuple(unread.texts), undefined, facts)
+
+
+def _resembling(sketch: Sketch, form: Form) -> tuple[str, ...]:
+    """Return the linked words of a question that names nothing here and asks for no figure: a resemblance alone is a guess."""
+    picks = sketch.assignment.picks
+    is_named = any(pick.score >= _FAINT_LINK_MAX for pick in picks.values())
+    if is_named or sketch.context or any(target.aggregate is not None for target in form.targets):
+        return ()
+    texts = tuple(sketch.nodes[place].text for place in sorted(picks))
+    called = " ".join(_name_of(sketch, pick) for pick in picks.values()).lower()
+    return () if any(text.lower().removesuffix("s") in called for text in texts) else texts
+
+
+def _name_of(sketch: Sketch, pick: Candidate) -> str:
+    table = sketch.index.table(pick.table)
+    thing = table if pick.column is None else table.columns[pick.column]
+    return " ".join((thing.name, *thing.display_names.values()))
 
 
 def _joins_anyway(sketch: Sketch, place: int) -> bool:

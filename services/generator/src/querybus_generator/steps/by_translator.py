@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
+from querybus.core.asking_back import Trigger
 from querybus.core.catalog import Catalog, Language
 from querybus.core.envelope import Attempt, Envelope
 from querybus.core.failure import Failure, FailureCode
@@ -24,6 +26,7 @@ from querybus_generator.conversation.turns import Turn, earlier_questions
 from querybus_generator.prompts.template import fill
 from querybus_generator.steps.by_definition import ask_without_unread
 from querybus_generator.steps.change_request import change_by_translator, takes_change
+from querybus_generator.steps.classify import unsettled
 from querybus_generator.steps.unsupported_language import is_third_language
 from querybus_generator.steps.write_intent import write_intent
 from querybus_generator.subject import (
@@ -31,6 +34,7 @@ from querybus_generator.subject import (
     drafted_envelope,
     not_read,
     other_language,
+    with_header,
 )
 from querybus_translator import NotRead, Translated, translate, translate_in_thread
 
@@ -40,7 +44,11 @@ Outgoing = Envelope[Drafted] | Envelope[Concluded]
 async def draft_by_translator(
     subject: Subject, *, turns: tuple[Turn, ...] = (), instead_of: Failure | None = None
 ) -> Outgoing | Failure:
-    """Draft by the built-in translator; `instead_of` is the failure of the model that it stands in for."""
+    """Draft by the built-in translator; `instead_of` is the failure of the model that it stands in for.
+
+    In a model's place it asks back as it does alone, and about words that it would pass over alone. A question of which
+    it knows nothing stays the model's failure.
+    """
     envelope, catalog = subject.envelope, subject.catalog
     if (kind := write_intent(envelope.question)) is not None and takes_change(subject, kind):
         # Read as a question, a request to change data would be answered as one.
@@ -48,6 +56,12 @@ async def draft_by_translator(
     if is_third_language(subject.readable):
         return instead_of or other_language(subject)
     reading = await asyncio.to_thread(read_in_thread, subject, turns)
+    if instead_of is not None:
+        subject = with_header(
+            replace(subject, notes=(*subject.notes, subject.texts.note_fallback)),
+            classification=envelope.classification or unsettled(),
+        )
+        reading = reading if is_accepted(subject, turns) else asked_about_unread(reading)
     assumed: tuple[str, ...] = ()
     if instead_of is None:
         reading, defined = await ask_without_unread(subject, reading)
@@ -60,19 +74,26 @@ async def draft_by_translator(
             translate, reading.read_as, catalog, language=envelope.language, today=subject.today
         )
     if isinstance(reading, NotRead):
-        return instead_of or not_read(subject, reading)
+        is_unknown = reading.trigger is Trigger.MISSING_DATABASE_INFO
+        return instead_of if instead_of is not None and is_unknown else not_read(subject, reading)
     if reading.left_out:
         words = _LISTED[envelope.language].join(reading.left_out)
         assumed = (fill(subject.texts.note_left_out, {"word": words, "question": reading.reading}),)
     if is_known_statement(reading.sql, catalog, envelope.attempts):
         return instead_of or Failure.of(FailureCode.SAME_SQL, "the translator reads the question as it did before")
-    notes = (*reading.notes, *([subject.texts.note_fallback] if instead_of else ()))
     return drafted_envelope(
         subject,
         Draft(sql=reading.sql, dialect=catalog.dialect, origin=Origin.BUILTIN),
         _read(reading, catalog, assumed),
-        notes,
+        reading.notes,
     )
+
+
+def asked_about_unread(reading: Translated | NotRead) -> Translated | NotRead:
+    """Return what is asked back where a sure reading passes words over; the reading stays the first option."""
+    if isinstance(reading, NotRead) or not reading.unread:
+        return reading
+    return NotRead(Trigger.AMBIGUOUS_QUESTION, ", ".join(reading.unread), (), best=reading.in_words)
 
 
 def _was_asked_about(reading: NotRead, turns: tuple[Turn, ...]) -> bool:

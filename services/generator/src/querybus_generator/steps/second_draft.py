@@ -34,7 +34,11 @@ def second_by_translator(
         return analysis, None
     if isinstance(reading, NotRead) or reading.left_out:
         return analysis.model_copy(update={"second_reading": ""}), None
-    said = {"second_reading": reading.in_words, "second_confidence": reading.confidence}
+    said = {
+        "second_reading": reading.in_words,
+        "second_confidence": reading.confidence,
+        "second_unread": reading.unread,
+    }
     if is_same_query(reading.sql, sql, subject.catalog.dialect):
         return analysis.model_copy(update={**said, "agreement": Agreement.SAME_STATEMENT}), None
     return analysis.model_copy(update=said), reading.sql
