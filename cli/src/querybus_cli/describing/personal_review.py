@@ -55,7 +55,7 @@ def recognised(file: Path, name: str) -> tuple[ConnectionConfig, list[Recognised
     decided = {key.casefold() for key in config.personal}
     made: list[Recognised] = []
     with opened_connection(config) as (catalog, _):
-        for item in list_personal(catalog):
+        for item in list_personal(catalog, config.not_personal):
             is_decided = not decided.isdisjoint((item.key.casefold(), item.table.name.casefold()))
             state: State = "hidden" if is_decided else "hidden, not decided"
             reason = "by its owner" if is_decided and item.reason == BY_ITS_VALUES else item.reason

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from querybus.core.catalog import Column, Language
+from querybus.core.catalog import Column, Language, Table
 from querybus_executor.catalog.personal_columns import personal_kinds
+from querybus_executor.catalog.personal_values import judge_values, may_be_companies
 
 Names = Mapping[Language, str]
 
@@ -56,10 +57,16 @@ class Known:
         """Return whether a column is judged by its name and its values: unless its owner says that it is not personal."""
         return self._not_personal.isdisjoint(_keys(table, column))
 
-    def wants_values(self, table: str, column: Column) -> bool:
-        """Return whether frequent values of the column may be kept in the catalog."""
-        left_out = not self._without_values.isdisjoint({table.casefold(), _key(table, column.name)})
-        return self._values and not left_out and not column.personal
+    def wants_values(self, table: Table, column: Column) -> bool:
+        """Return whether frequent values of the column are read: to be kept in the catalog, or to see whose names they are."""
+        keys = _keys(table.name, column.name)
+        if not self._values or not self._without_values.isdisjoint(keys):
+            return False
+        return not column.personal or (self._personal.isdisjoint(keys) and may_be_companies(table, column))
+
+    def judged(self, table: Table, column: Column, values: Collection[str]) -> Column:
+        """Return the column with what its values say of persons, unless its owner has decided."""
+        return judge_values(table, column, values) if self.may_look_personal(table.name, column.name) else column
 
 
 def _keys(table: str, column: str) -> frozenset[str]:

@@ -3,9 +3,8 @@
 Contact and identity data: e-mail addresses, phone and fax numbers, streets and addresses, birthdays, numbers of cards,
 passports and accounts. Names: of private persons only (customers, staff, patients, pupils); artists, players, animals,
 companies and products keep theirs, because questions are about them. A table of persons is known by its name, or by what
-only persons have: a birthday, a sex beside an age or a title, a first and a last name. Limits: a column whose name says
-nothing is recognised by its values alone, names of people never are. The owner's word stands above this: `personal` adds
-columns, `not_personal` takes them out.
+only persons have: a birthday, a sex beside an age or a title, a first and a last name. `personal_values.py` then asks
+the values. The owner's word stands above this: `personal` adds columns, `not_personal` takes them out.
 """
 
 from __future__ import annotations
@@ -146,9 +145,9 @@ def personal_kinds(table: str, columns: Sequence[Column]) -> Kinds:
     own = table_parts(table)
     if _is_of_companies(own, parts, result):
         return {name: kind for name, kind in result.items() if kind[0] != "name" or not _is_plain(parts[name], own)}
-    if own[-1:] and own[-1] in NO_PERSONS:
+    if own[-1:] and own[-1] in NO_PERSONS and not _is_reached(parts, result, own):
         return result
-    is_of_persons = _is_any_of(own, PERSONS) or _has_marks(columns, parts, result)
+    is_of_persons = _is_any_of(own, PERSONS) or _is_reached(parts, result, own) or _has_marks(columns, parts, result)
     halves = {half for words_ in parts.values() for half in _halves(words_)}
     for column in columns:
         if column.name in result:
@@ -232,11 +231,47 @@ def _has_marks(columns: Sequence[Column], parts: Mapping[str, tuple[str, ...]], 
         mark
         for words_ in parts.values()
         for mark, known in MARKS.items()
-        if mark != "companies" and words_ and (words_[-1] in known or words_[0] in known)
+        if mark not in ("companies", "partners") and words_ and (words_[-1] in known or words_[0] in known)
     }
     reaches = bool({kind for kind, _ in found.values()} & {"contact"})
     strong = marks & {"sex", "salutation", "civil"}
     return (bool(strong) and len(marks) + reaches > 1) or {"work", "age"} <= marks
+
+
+def _is_reached(parts: Mapping[str, tuple[str, ...]], found: Kinds, own: tuple[str, ...]) -> bool:
+    """Return whether persons of a public calling are known here as staff or contacts: by a phone, an e-mail, a day of hiring."""
+    if not _is_any_of(own, PUBLIC):
+        return False
+    reached = any(kind == "contact" and not _is_birth(parts[name]) for name, (kind, _) in found.items())
+    return reached or any(not MARKS["work"].isdisjoint(words_) for words_ in parts.values())
+
+
+def has_person_marks(table: Table) -> bool:
+    """Return whether a table has what only persons have: a birthday, a sex beside a title, a first and a last name."""
+    parts = {column.name: name_parts(column.name) for column in table.columns}
+    kinds = personal_kinds(table.name, table.columns)
+    halves = {half for words_ in parts.values() for half in _halves(words_)}
+    has_births = any(_is_birth(parts[name]) for name in kinds)
+    named = {name: kind for name, kind in kinds.items() if kind != ("name", BY_ITS_NAME)}
+    return has_births or bool(halves) or _has_marks(table.columns, parts, named)
+
+
+def is_open_name(table: Table, column: Column) -> bool:
+    """Return whether a column of names, of its own rows or of a role, may hold names of companies: only values tell."""
+    parts, own = name_parts(column.name), table_parts(table.name)
+    others = tuple(part for part in parts if part not in NAME)
+    if column.kind is not ColumnKind.TEXT or len(others) == len(parts):
+        return False
+    if not others or others == own:
+        return not has_person_marks(table)
+    return others[-1] in PERSONS
+
+
+def is_of_public_persons(table: Table) -> bool:
+    """Return whether a table is of persons whom everybody knows, or of animals, by their names."""
+    own = table_parts(table.name)
+    parts = {column.name: name_parts(column.name) for column in table.columns}
+    return _is_any_of(own, NO_PERSONS) and not _is_reached(parts, personal_kinds(table.name, table.columns), own)
 
 
 def recognised_by(table: Table, column: Column) -> str:
@@ -247,15 +282,23 @@ def recognised_by(table: Table, column: Column) -> str:
     return BY_ITS_VALUES if kind is None else kind[1]
 
 
-def list_personal(catalog: Catalog) -> tuple[LooksPersonal, ...]:
-    """Return the columns that are personal or look so, in the catalog's order, for the owner's yes or no."""
+def list_personal(catalog: Catalog, not_personal: Collection[str] = ()) -> tuple[LooksPersonal, ...]:
+    """Return the columns that are personal or look so, in the catalog's order, for the owner's yes or no.
+
+    Names that turned out to be of companies are left out, unless the owner's decisions (`not_personal`) name their column.
+    """
+    said = {key.casefold() for key in not_personal}
     made: list[LooksPersonal] = []
     for table in catalog.tables:
         kinds = personal_kinds(table.name, table.columns)
         for column in table.columns:
             kind, reason = kinds.get(column.name, (column.personal_kind, BY_ITS_VALUES))
-            if kind is not None:
-                made.append(LooksPersonal(table, column, kind, reason))
+            if kind is None:
+                continue
+            look = LooksPersonal(table, column, kind, reason)
+            is_said = not said.isdisjoint((look.key.casefold(), table.name.casefold()))
+            if column.personal or is_said or kind != "name" or not is_open_name(table, column):
+                made.append(look)
     return tuple(made)
 
 

@@ -15,8 +15,10 @@ _PHONE: Final = re.compile(
     r"|\d{3}[-. ]\d{4}"
 )
 _STREET: Final = re.compile(
-    r"\d{1,5}[A-Za-z]?,? (?:[\w.'-]+ ){1,4}(?:street|st|road|rd|avenue|ave|lane|ln|drive|dr|boulevard|blvd|way|court|ct)\b.*"
-    r"|[\w .'-]*(?:street|straße|strasse|str\.|road|avenue|gasse|allee) \d{1,4}[a-z]?\b.*"
+    r"\d{1,5}[A-Za-z]?,? (?:[\w.'-]+ ){1,4}(?:street|st|road|rd|avenue|ave|lane|ln|drive|dr|boulevard|blvd|way|court|ct|hill|place|pl|square|sq|close|terrace|crescent|gardens?|grove|row|walk|mews|parkway|highway|circle|quay)\b.*"
+    r"|[\w .'-]*(?:street|straße|strasse|str\.|road|avenue|gasse|allee|weg|platz|ring|ufer|damm|steig|laan|straat|plein) \d{1,4}[a-z]?\b.*"
+    r"|(?:rue|avenue|boulevard|place|calle|avenida|plaza|paseo|via|viale|piazza|corso|rua|praça) [\w .,'-]+ \d{1,4}[a-z]?\b.*"
+    r"|\d{1,4}[a-z]?,? (?:rue|avenue|boulevard|place|chemin|impasse|quai) [\w .'-]+"
     r"|.*[路街道巷弄]\s*\d+\s*[号弄].*",
     re.IGNORECASE,
 )

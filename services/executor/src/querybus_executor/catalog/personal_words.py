@@ -51,7 +51,11 @@ PERSONS: Final = INDIVIDUALS | PERHAPS_COMPANIES
 PUBLIC: Final = word_group("persons", "public")
 """Persons who are known to everybody, and asked about by their names."""
 NO_PERSONS: Final = PUBLIC | word_group("persons", "animals")
-MARKS: Final = {key: word_group("marks", key) for key in ("sex", "salutation", "civil", "work", "age", "companies")}
+MARKS: Final = {
+    key: word_group("marks", key) for key in ("sex", "salutation", "civil", "work", "age", "companies", "partners")
+}
+BY_WHOM: Final = word_group("persons", "by_whom")
+"""How a column is called that says who did or does something."""
 BESIDE: Final = word_group("beside_persons", "contact")
 BESIDE_NAMES: Final = word_group("beside_persons", "names")
 NO_CONTACT: Final = word_group("no_persons", "column")
@@ -100,7 +104,7 @@ def table_parts(name: str) -> tuple[str, ...]:
 def _split(name: str) -> tuple[str, ...]:
     result: list[str] = []
     letters = ""
-    for part in words(_plain_letters(name))[:NAME_PIECES_MAX]:
+    for part in words(plain_letters(name))[:NAME_PIECES_MAX]:
         if len(part) == 1 and part.isalpha():
             letters += part
             continue
@@ -113,8 +117,8 @@ def _split(name: str) -> tuple[str, ...]:
     return (*result, *_initials(letters))
 
 
-def _plain_letters(name: str) -> str:
-    """Return a name without accents, umlauts as two letters."""
+def plain_letters(name: str) -> str:
+    """Return a text without accents, umlauts as two letters."""
     if name.isascii():
         return name
     return "".join(

@@ -29,7 +29,6 @@ from querybus.sql.row_security import reachable_tables
 from querybus_executor.catalog.annotations import Known
 from querybus_executor.catalog.column_kinds import kind_of_type
 from querybus_executor.catalog.looks import ROWS_SAMPLED_MAX, Answer, Ask, CatalogQueries, Found, Looks, Wanted, quoted
-from querybus_executor.catalog.personal_forms import personal_form
 from querybus_executor.catalog.profiles import is_profiled, profiled
 from querybus_executor.connections.config import ConnectionConfig
 from querybus_executor.connections.trouble import LOCKED
@@ -82,14 +81,14 @@ async def read_catalog(
             Wanted(number, place, column, rows)
             for number, (table, place, rows) in enumerate(zip(made, places, counted, strict=True))
             for column in table.columns
-            if rows != 0 and column.kind is ColumnKind.TEXT and known.wants_values(table.name, column)
+            if rows != 0 and column.kind is ColumnKind.TEXT and known.wants_values(table, column)
         ]
         result = await looks.values(wanted)
         measured = [
             Wanted(number, place, column, rows)
             for number, (table, place, rows) in enumerate(zip(made, places, counted, strict=True))
             for column in table.columns
-            if rows != 0 and is_profiled(table, column) and known.wants_values(table.name, column)
+            if rows != 0 and is_profiled(table, column) and known.wants_values(table, column)
         ]
         profiles = await looks.profiles(measured)
         made = await asyncio.to_thread(_filled, made, counted, result, profiles, known)
@@ -185,7 +184,7 @@ def _filled(
         scanned_all = rows is not None and rows <= ROWS_SAMPLED_MAX
         columns = tuple(
             _with_values(table, column, found.get((number, column.name), ()), rows if scanned_all else None, known)
-            if column.kind is ColumnKind.TEXT and known.wants_values(table.name, column)
+            if column.kind is ColumnKind.TEXT and known.wants_values(table, column)
             else column
             for column in table.columns
         )
@@ -202,12 +201,13 @@ def _filled(
 
 
 def _with_values(table: Table, column: Column, found: Answer, rows: int | None, known: Known) -> Column:
-    if rows == 0:
+    if not column.personal and rows == 0:
         return column.model_copy(update={"values_complete": True, "distinct_count": 0})
     if not found:
         return column
-    if known.may_look_personal(table.name, column.name) and personal_form([str(value or "") for value, _, _ in found]):
-        return column.model_copy(update={"personal": True})
+    column = known.judged(table, column, [str(value or "") for value, _, _ in found])
+    if column.personal:
+        return column
     distinct = int(found[0][2] or 0)
     few = distinct <= COLUMN_VALUES_MAX
     # Of a column with more values than are kept only the ones that recur say anything about the next question.

@@ -32,7 +32,6 @@ from querybus.core.catalog import (
 )
 from querybus_executor.catalog.annotations import Known, Names
 from querybus_executor.catalog.column_kinds import kind_of_column, kind_of_type
-from querybus_executor.catalog.personal_forms import personal_form
 from querybus_executor.catalog.profiles import is_profiled, profiled
 
 SECONDS_MAX: Final = 20.0
@@ -227,8 +226,8 @@ def _typed(table: Table, rows: _Rows) -> Table:
 def _with_values(table: Table, rows: _Rows, known: Known) -> Table:
     counted = table.row_estimate if table.row_estimate is not None else _counted(table, rows)
     columns = tuple(
-        column.model_copy(update=_values(table.name, column.name, counted, rows, known))
-        if column.kind is ColumnKind.TEXT and known.wants_values(table.name, column)
+        _with_value(table, column, counted, rows, known)
+        if column.kind is ColumnKind.TEXT and known.wants_values(table, column)
         else column
         for column in table.columns
     )
@@ -237,9 +236,7 @@ def _with_values(table: Table, rows: _Rows, known: Known) -> Table:
 
 def _profiled(table: Table, rows: _Rows, known: Known) -> tuple[Column, ...]:
     """Return the columns with what was measured of them, many in one statement."""
-    measured = [
-        column for column in table.columns if is_profiled(table, column) and known.wants_values(table.name, column)
-    ]
+    measured = [column for column in table.columns if is_profiled(table, column) and known.wants_values(table, column)]
     found: dict[str, Sequence[Sequence[object]]] = {}
     for start in range(0, len(measured), _COLUMNS_PROFILED_MAX):
         some = measured[start : start + _COLUMNS_PROFILED_MAX]
@@ -265,16 +262,20 @@ def _counted(table: Table, rows: _Rows) -> int | None:
     return max(counted or 0, int(highest[0][0])) if highest and isinstance(highest[0][0], int) else counted
 
 
-def _values(table: str, column: str, counted: int | None, rows: _Rows, known: Known) -> dict[str, object]:
+def _with_value(table: Table, column: Column, counted: int | None, rows: _Rows, known: Known) -> Column:
     result = rows.of(
         f"SELECT CASE WHEN typeof(v) = 'text' THEN substr(v, 1, {VALUE_LENGTH_MAX + 1}) END, n, count(*) OVER () FROM ("  # noqa: S608 - quoted
-        f"SELECT v, count(*) AS n FROM (SELECT {_quoted(column)} AS v FROM {_quoted(table)} LIMIT {ROWS_SAMPLED_MAX})"
+        f"SELECT v, count(*) AS n FROM (SELECT {_quoted(column.name)} AS v FROM {_quoted(table.name)} LIMIT {ROWS_SAMPLED_MAX})"
         f" WHERE v IS NOT NULL GROUP BY v) ORDER BY n DESC, v LIMIT {COLUMN_VALUES_MAX}"
     )
     if not result:
-        return {"values_complete": counted == 0, "distinct_count": 0 if counted == 0 else None}
-    if known.may_look_personal(table, column) and personal_form([str(value or "") for value, _, _ in result]):
-        return {"personal": True}
+        empty = (
+            {} if column.personal else {"values_complete": counted == 0, "distinct_count": 0 if counted == 0 else None}
+        )
+        return column.model_copy(update=empty)
+    column = known.judged(table, column, [str(value or "") for value, _, _ in result])
+    if column.personal:
+        return column
     distinct = int(result[0][2])
     scanned_all = counted is not None and counted <= ROWS_SAMPLED_MAX
     few = distinct <= COLUMN_VALUES_MAX
@@ -284,11 +285,13 @@ def _values(table: str, column: str, counted: int | None, rows: _Rows, known: Kn
         for value, count, _ in result
         if isinstance(value, str) and len(value) <= VALUE_LENGTH_MAX and (few or count > 1)
     )
-    return {
-        "values": kept,
-        "values_complete": scanned_all and few and len(kept) == distinct,
-        "distinct_count": distinct if scanned_all else None,
-    }
+    return column.model_copy(
+        update={
+            "values": kept,
+            "values_complete": scanned_all and few and len(kept) == distinct,
+            "distinct_count": distinct if scanned_all else None,
+        }
+    )
 
 
 class _Rows:
