@@ -10,7 +10,6 @@ and bounded wherever it is shown or sent, never followed.
 from __future__ import annotations
 
 import hashlib
-import string
 from collections.abc import Mapping
 from datetime import date
 from enum import StrEnum
@@ -18,6 +17,9 @@ from functools import cached_property
 from typing import Any, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from querybus.engines import ENGINES
+from querybus.engines.dialect import Dialect as Dialect  # noqa: PLC0414 - every package takes it from here
 
 Language = Literal["en", "zh"]
 Personal = Literal["contact", "name"]
@@ -29,37 +31,6 @@ COLUMN_VALUES_MAX: Final = 500
 VALUE_LENGTH_MAX: Final = 80
 
 
-class Dialect(StrEnum):
-    """The SQL dialects, named as sqlglot names them."""
-
-    SQLITE = "sqlite"
-    DUCKDB = "duckdb"
-    POSTGRESQL = "postgres"
-    MYSQL = "mysql"
-    CLICKHOUSE = "clickhouse"
-    ORACLE = "oracle"
-    SNOWFLAKE = "snowflake"
-    BIGQUERY = "bigquery"
-
-
-DEFAULT_SCHEMA: Final[dict[Dialect, str]] = {
-    Dialect.SQLITE: "main",
-    Dialect.DUCKDB: "main",
-    Dialect.POSTGRESQL: "public",
-    Dialect.SNOWFLAKE: "PUBLIC",
-    Dialect.CLICKHOUSE: "default",
-}
-"""What the default schema is called where a catalog names none."""
-
-_EXACT: Final = frozenset({Dialect.CLICKHOUSE})
-_UPPER: Final = frozenset({Dialect.ORACLE, Dialect.SNOWFLAKE})
-_QUOTED_IS_EXACT: Final = _UPPER | {Dialect.POSTGRESQL}
-_ASCII_ONLY: Final = frozenset({Dialect.SQLITE, Dialect.DUCKDB, Dialect.POSTGRESQL})
-"""These fold A to Z and no other letter: U+212A is no k to them."""
-_ASCII_LOWER: Final = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
-_ASCII_UPPER: Final = str.maketrans(string.ascii_lowercase, string.ascii_uppercase)
-
-
 def fold(name: str, dialect: Dialect, *, quoted: bool) -> str:
     """Return the name as the engine compares it.
 
@@ -68,30 +39,13 @@ def fold(name: str, dialect: Dialect, *, quoted: bool) -> str:
     >>> fold("\u212a", Dialect.SQLITE, quoted=False) == "k"
     False
     """
-    if dialect in _EXACT or (quoted and dialect in _QUOTED_IS_EXACT):
-        return name
-    if dialect is Dialect.ORACLE:
-        return "".join(map(_upper, name))
-    if dialect is Dialect.SNOWFLAKE:
-        return name.translate(_ASCII_UPPER)
-    if dialect in _ASCII_ONLY:
-        return name.translate(_ASCII_LOWER)
-    return "".join(map(_lower, name))
-
-
-def _upper(letter: str) -> str:
-    folded = letter.upper()
-    return folded if folded.lower() == letter else letter
-
-
-def _lower(letter: str) -> str:
-    folded = letter.lower()
-    return folded if folded.upper() == letter else letter
+    engine = ENGINES[dialect]
+    return name if quoted and engine.quoted_is_exact else engine.fold(name)
 
 
 def fold_known(name: str, dialect: Dialect) -> str:
     """Return a catalog's own name as the engine compares it."""
-    if dialect in _UPPER and name == name.lower():
+    if ENGINES[dialect].folds_to_upper and name == name.lower():
         return name.upper()
     return fold(name, dialect, quoted=True)
 
@@ -246,7 +200,7 @@ class Catalog(_Value):
 
     def schema_of(self, table: Table) -> str | None:
         """Return the schema in which a table stands; None where nothing says it."""
-        return table.schema_name or self.default_schema or DEFAULT_SCHEMA.get(self.dialect)
+        return table.schema_name or self.default_schema or ENGINES[self.dialect].default_schema
 
     def is_default(self, table: Table) -> bool:
         """Return whether a table stands in the default schema."""

@@ -7,15 +7,13 @@ recursive one, or an enclosing WITH; otherwise `WITH t AS (SELECT * FROM t)` wou
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Final, cast
+from typing import Any, cast
 
 from sqlglot import exp
 
 from querybus.core.catalog import Dialect, fold
+from querybus.engines import ENGINES
 from querybus.sql.guard.allowed.nodes import STATEMENT_NODES
-
-SELF_VISIBLE: Final = frozenset({Dialect.SQLITE, Dialect.ORACLE, Dialect.SNOWFLAKE})
-"""Dialects in which a CTE may refer to itself without the word RECURSIVE."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +143,9 @@ def _sees_itself(cte: exp.CTE, owner: exp.With, node: exp.Expr, dialect: Dialect
 
     Only behind the first arm of a UNION: elsewhere engines differ, and some read the table of that name.
     """
-    if not isinstance(cte.this, exp.SetOperation) or not (owner.args.get("recursive") or dialect in SELF_VISIBLE):
+    if not isinstance(cte.this, exp.SetOperation) or not (
+        owner.args.get("recursive") or ENGINES[dialect].recurses_without_word
+    ):
         return False
     first: object = cte.this
     while isinstance(first, exp.SetOperation):

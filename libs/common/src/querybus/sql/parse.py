@@ -9,7 +9,7 @@ conditions take seconds.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
@@ -21,6 +21,8 @@ from sqlglot.errors import ParseError, SqlglotError, TokenError
 
 from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure, FailureCode
+from querybus.engines import ENGINES
+from querybus.engines.record import InOperand
 from querybus.sql.guard.rules import STATEMENT_KINDS, Rule, refuse, unsafe, written
 from querybus.sql.limits.token_caps import over_the_caps
 
@@ -36,7 +38,7 @@ class _Grammars(dict[Dialect, Grammar]):
 
     def __missing__(self, dialect: Dialect) -> Grammar:
         self[dialect] = result = Grammar.get_or_raise(dialect.value)
-        if dialect is Dialect.MYSQL:
+        if ENGINES[dialect].regexp_is_operator:
             # The renderer's REGEXP_LIKE(a, b) is unknown to MariaDB; the operator is known to both.
             result.generator_class.TRANSFORMS[exp.RegexpLike] = _regexp
             # What has rendered this dialect before this has fixed its table of renderings: it is made anew.
@@ -61,8 +63,6 @@ GRAMMARS: Final[dict[Dialect, Grammar]] = _Grammars()
 
 
 _STARTS: Final = frozenset({"SELECT", "WITH", "VALUES", "FROM", "TABLE", "(", "PIVOT", "UNPIVOT"})
-_EXPLAINING: Final = frozenset({Dialect.SQLITE, Dialect.DUCKDB, Dialect.POSTGRESQL, Dialect.MYSQL, Dialect.CLICKHOUSE})
-_DESCRIBING: Final = frozenset({Dialect.DUCKDB, Dialect.MYSQL, Dialect.CLICKHOUSE, Dialect.SNOWFLAKE})
 
 # A parser that meets a shape it does not know raises more than its own errors; none of these may leave this module.
 PARSER_ERRORS: Final = (
@@ -162,16 +162,15 @@ def _tokens(sql: str, dialect: Dialect) -> list[Any] | Failure:
         return refuse(FailureCode.SYNTAX_ERROR, Rule.UNREADABLE, _first_line(str(error)))
     except PARSER_ERRORS:
         return refuse(FailureCode.SYNTAX_ERROR, Rule.UNREADABLE, "the text cannot be split into words")
-    if dialect is Dialect.CLICKHOUSE:
-        _spell_rand32(tokens)
+    _spell_apart(tokens, ENGINES[dialect].function_spellings)
     return over_the_caps(tokens, dialect) or tokens
 
 
-def _spell_rand32(tokens: list[Any]) -> None:
-    """Write ClickHouse's `rand` by its other name: the parser takes it for randCanonical, which is another function."""
-    for token, after in pairwise(tokens):
-        if token.text.lower() == "rand" and after.token_type is TokenType.L_PAREN:
-            token.text = "rand32"
+def _spell_apart(tokens: list[Any], spellings: Mapping[str, str]) -> None:
+    """Write a function by its other name where the parser takes it for another function: ClickHouse's `rand`."""
+    for token, after in pairwise(tokens) if spellings else ():
+        if after.token_type is TokenType.L_PAREN and (other := spellings.get(token.text.lower())) is not None:
+            token.text = other
 
 
 def kind_of(sql: str, dialect: Dialect) -> str:
@@ -215,10 +214,10 @@ def _may_start(tokens: list[Any], dialect: Dialect) -> bool:
     if word in _STARTS:
         return _kind(tokens) == "SELECT"
     if word == "EXPLAIN":
-        return dialect in _EXPLAINING or dialect is Dialect.SNOWFLAKE
-    return (word in ("DESCRIBE", "DESC", "SHOW") and dialect in _DESCRIBING) or (
-        word == "SUMMARIZE" and dialect is Dialect.DUCKDB
-    )
+        return bool(ENGINES[dialect].explain_forms)
+    if word in ("DESCRIBE", "DESC", "SHOW"):
+        return ENGINES[dialect].describe_form is not None
+    return word == "SUMMARIZE" and ENGINES[dialect].describes_queries
 
 
 def _word(tokens: list[Any], index: int) -> str:
@@ -266,21 +265,21 @@ def _parse_one(sql: str, tokens: list[Any], dialect: Dialect) -> Statement | Fai
             "syntax error: the statement does not begin with SELECT or WITH",
             kind,
         )
+    engine = ENGINES[dialect]
     match word:
         case "EXPLAIN":
             return _explain(sql, tokens, dialect)
         case "SHOW":
             if len(tokens) == 2 and _word(tokens, 1) == "TABLES":
                 return Statement(Form.SHOW_TABLES, None, "SHOW TABLES")
-            if dialect is Dialect.MYSQL and [_word(tokens, 1), _word(tokens, 2)] == ["COLUMNS", "FROM"]:
+            if engine.shows_columns and [_word(tokens, 1), _word(tokens, 2)] == ["COLUMNS", "FROM"]:
                 return _describe(tokens[3:], "SHOW COLUMNS FROM ")
             return unsafe(Rule.STATEMENT_KIND, "SHOW beyond SHOW TABLES", "SHOW")
         case "DESCRIBE" | "DESC":
-            if dialect is Dialect.DUCKDB and _word(tokens, 1) in _STARTS and _kind(tokens[1:]) == "SELECT":
+            if engine.describes_queries and _word(tokens, 1) in _STARTS and _kind(tokens[1:]) == "SELECT":
                 tree = _tree(sql, tokens[1:], dialect)
                 return tree if isinstance(tree, Failure) else Statement(Form.EXPLAIN, tree, "DESCRIBE ")
-            prefix = "DESCRIBE TABLE " if dialect in (Dialect.CLICKHOUSE, Dialect.SNOWFLAKE) else "DESCRIBE "
-            return _describe(tokens[2 if _word(tokens, 1) == "TABLE" else 1 :], prefix)
+            return _describe(tokens[2 if _word(tokens, 1) == "TABLE" else 1 :], engine.describe_form or "")
         case "SUMMARIZE":
             return _summarize(sql, tokens, dialect)
         case _:
@@ -289,11 +288,10 @@ def _parse_one(sql: str, tokens: list[Any], dialect: Dialect) -> Statement | Fai
 
 
 def _explain(sql: str, tokens: list[Any], dialect: Dialect) -> Statement | Failure:
-    skip, prefix = 1, "EXPLAIN "
-    if dialect is Dialect.SQLITE and _word(tokens, 1) == "QUERY" and _word(tokens, 2) == "PLAN":
-        skip, prefix = 3, "EXPLAIN QUERY PLAN "
-    rest = tokens[skip:]
-    if not rest or (_word(rest, 0) == "(" and dialect is not Dialect.SQLITE and _word(rest, 1) not in _STARTS):
+    forms = (form.split() for form in ENGINES[dialect].explain_forms)
+    form = next(form for form in forms if [_word(tokens, place) for place in range(len(form))] == form)
+    prefix, rest = f"{' '.join(form)} ", tokens[len(form) :]
+    if not rest or (_word(rest, 0) == "(" and _word(rest, 1) not in _STARTS):
         return unsafe(Rule.EXPLAIN_FORM, "EXPLAIN with options", "EXPLAIN")
     if _word(rest, 0) not in _STARTS or _kind(rest) != "SELECT":
         return unsafe(Rule.EXPLAIN_FORM, "EXPLAIN of something else than a query", _kind(rest))
@@ -356,28 +354,27 @@ def _tree(sql: str, tokens: list[Any], dialect: Dialect) -> exp.Expr | Failure:
         return refuse(
             FailureCode.TOO_COMPLEX, Rule.DEPTH, f"the statement is nested more than {TREE_DEPTH_MAX} levels deep"
         )
-    if dialect in _TABLES_BEHIND_IN and any(token.token_type is TokenType.IN for token in tokens):
-        return _spell_out_tables(result[0], dialect)
+    operand = ENGINES[dialect].in_operand
+    if operand is not InOperand.NEVER_TABLE and any(token.token_type is TokenType.IN for token in tokens):
+        return _spell_out_tables(result[0], operand)
     return result[0]
 
 
-_TABLES_BEHIND_IN: Final = frozenset({Dialect.SQLITE, Dialect.CLICKHOUSE})
-"""Dialects in which `x IN t` reads the table t, which the parser takes for a column."""
 _SETS: Final = (exp.Array, exp.Tuple, exp.Literal)
 """What ClickHouse takes behind IN beside a list, a query and a table."""
 
 
-def _spell_out_tables(tree: exp.Expr, dialect: Dialect) -> exp.Expr | Failure:
+def _spell_out_tables(tree: exp.Expr, operand: InOperand) -> exp.Expr | Failure:
     """Return the tree with `x IN t` as `x IN (SELECT * FROM t)`, so that all that holds for tables holds for this one.
 
     SQLite reads a text behind IN as the name of a table, ClickHouse a single name in brackets: no other form is taken.
     """
     for node in list(tree.find_all(exp.In)):
         field = node.args.get("field")
-        if field is None and dialect is Dialect.CLICKHOUSE and len(node.expressions) == 1:
+        if field is None and operand is InOperand.TABLE_IN_BRACKETS and len(node.expressions) == 1:
             only = node.expressions[0].unnest()
             field = only if isinstance(only, exp.Column | exp.Dot) else None
-        if field is None or (dialect is Dialect.CLICKHOUSE and isinstance(field, _SETS)):
+        if field is None or (operand is InOperand.TABLE_IN_BRACKETS and isinstance(field, _SETS)):
             continue
         if not isinstance(field, exp.Column) or not isinstance(field.this, exp.Identifier):
             return unsafe(Rule.TABLE_FORM, "only a list, a query or a table may follow IN", written(field))

@@ -12,6 +12,8 @@ from sqlglot.errors import UnsupportedError
 
 from querybus.core.catalog import Dialect
 from querybus.core.failure import Facts, Failure, FailureCode
+from querybus.engines import ENGINES
+from querybus.engines.record import Dual
 from querybus.sql.guard.rules import Rule, refuse
 from querybus.sql.parse import GRAMMARS, PARSER_ERRORS, Statement, parse
 
@@ -20,15 +22,18 @@ def render(statement: Statement, dialect: Dialect) -> str | Failure:
     """Return the statement's text in its dialect; the tree is used up."""
     if statement.tree is None:
         return statement.prefix
-    if dialect is Dialect.MYSQL:
+    engine = ENGINES[dialect]
+    if engine.dual is Dual.OPTIONAL:
         _drop_dual(statement.tree)
     # What SQLite has no word for would be written as something else: TO_CHAR(day, 'YYYY') as CAST(day AS TEXT).
-    level = ErrorLevel.RAISE if dialect is Dialect.SQLITE else ErrorLevel.IGNORE
+    level = ErrorLevel.RAISE if engine.refuses_foreign_forms else ErrorLevel.IGNORE
     try:
         text = GRAMMARS[dialect].generate(statement.tree, comments=False, unsupported_level=level, copy=False)
     except UnsupportedError as error:
         name = _function_of(str(error))
-        return Failure.of(FailureCode.FUNCTION_NOT_FOUND, f"SQLite has no such function: {name}", Facts(name=name))
+        return Failure.of(
+            FailureCode.FUNCTION_NOT_FOUND, f"{engine.title} has no such function: {name}", Facts(name=name)
+        )
     except PARSER_ERRORS:
         return refuse(FailureCode.SYNTAX_ERROR, Rule.RENDERING, "the statement has no rendering")
     return statement.prefix + text

@@ -19,24 +19,15 @@ from sqlglot.optimizer.qualify import qualify
 
 from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure, FailureCode
-from querybus.sql.facts import SELF_VISIBLE, StatementFacts, facts_of, fold_of, sources_of
-from querybus.sql.guard.allowed.functions import LISTED, TABLE_FUNCTION_COLUMNS, is_dangerous
+from querybus.engines import ENGINES
+from querybus.engines.record import DoubleQuoted
+from querybus.sql.facts import StatementFacts, facts_of, fold_of, sources_of
+from querybus.sql.guard.allowed.functions import LISTED, is_dangerous
 from querybus.sql.guard.decide import Guarded
 from querybus.sql.guard.rules import Rule, refuse
 from querybus.sql.names.grouping import Resolved, aggregate_misuse, grouping
 from querybus.sql.names.index import QUALIFYING, KnownTable
 from querybus.sql.parse import PARSER_ERRORS, Form
-
-PSEUDO_COLUMNS: Final[dict[Dialect, frozenset[str]]] = {
-    Dialect.SQLITE: frozenset({"rowid", "_rowid_", "oid"}),
-    Dialect.DUCKDB: frozenset({"rowid"}),
-    Dialect.POSTGRESQL: frozenset({"ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"}),
-    Dialect.CLICKHOUSE: frozenset({"_part", "_partition_id", "_part_index", "_table", "_database", "_sample_factor"}),
-    Dialect.ORACLE: frozenset({"ROWNUM", "ROWID", "LEVEL", "CONNECT_BY_ISLEAF", "CONNECT_BY_ISCYCLE", "ORA_ROWSCN"}),
-    Dialect.SNOWFLAKE: frozenset({"LEVEL"}),
-    Dialect.BIGQUERY: frozenset({"_table_suffix", "_partitiontime", "_partitiondate"}),
-}
-"""Columns that every table has although no catalog lists them; in folded form."""
 
 EXPANDED_MAX: Final = 10_000
 """Nodes or columns that resolution may make of one statement."""
@@ -109,7 +100,7 @@ def plainly_named(tree: exp.Query, guarded: Guarded, dialect: Dialect) -> exp.Se
     Most statements are of that kind, and the parser's own resolution is a third of what their check costs.
     """
     facts = guarded.facts
-    if dialect is Dialect.CLICKHOUSE or len(facts.selects) != 1 or not isinstance(tree, exp.Select):
+    if ENGINES[dialect].aliases_everywhere or len(facts.selects) != 1 or not isinstance(tree, exp.Select):
         return None
     if len(guarded.sources) != len(facts.tables) or any(isinstance(node, _NOT_PLAIN) for node in facts.nodes):
         return None
@@ -234,7 +225,7 @@ def quoted_texts(guarded: Guarded, dialect: Dialect) -> int:
     SQLite reads a double-quoted word that is no column as a text. Only what is compared and unknown everywhere in the
     statement is turned.
     """
-    if dialect is not Dialect.SQLITE:
+    if ENGINES[dialect].double_quoted is not DoubleQuoted.NAME_OR_TEXT:
         return 0
     quoted = [
         column
@@ -254,7 +245,8 @@ def quoted_texts(guarded: Guarded, dialect: Dialect) -> int:
 
 
 def _all_names(guarded: Guarded, dialect: Dialect) -> set[str]:
-    names = set(guarded.facts.aliases) | set(PSEUDO_COLUMNS.get(dialect, ()))
+    engine = ENGINES[dialect]
+    names = set(guarded.facts.aliases) | engine.pseudo_columns
     for known in guarded.sources:
         names.update(known.columns)
     for node in guarded.facts.nodes:
@@ -264,7 +256,7 @@ def _all_names(guarded: Guarded, dialect: Dialect) -> set[str]:
         elif isinstance(node, exp.Lambda):
             names.update(fold_of(expression, dialect) for expression in node.expressions)
         elif isinstance(node, exp.Anonymous | exp.AnonymousAggFunc):
-            names.update(TABLE_FUNCTION_COLUMNS.get((dialect, str(node.this).lower()), ()))
+            names.update(engine.table_function_columns.get(str(node.this).lower(), ()))
         elif isinstance(node, exp.Identifier) and isinstance(node.parent, exp.Aliases):
             names.add(fold_of(node, dialect))
     return names
@@ -281,14 +273,16 @@ def _key_tables(guarded: Guarded, dialect: Dialect) -> None:
             node.set("this", exp.Identifier(this=known.key, quoted=True))
             node.set("db", None)
             node.set("catalog", None)
-    if dialect in SELF_VISIBLE:
+    engine = ENGINES[dialect]
+    if engine.recurses_without_word:
         for cte in guarded.facts.ctes:
             if isinstance(cte.parent, exp.With) and isinstance(cte.this, exp.SetOperation):
                 cte.parent.set("recursive", True)
-    pseudo = PSEUDO_COLUMNS.get(dialect, frozenset())
+    pseudo = engine.pseudo_columns
     real = {name for table in guarded.sources for name in table.columns} if pseudo else set[str]()
     for column in guarded.facts.columns:
-        if column.args.get("db") is not None and dialect in _TWO_PARTS:
+        if column.args.get("db") is not None and not engine.has_structs:
+            # What stands before table and column can only be a schema.
             column.set("db", None)
             column.set("catalog", None)
         if pseudo and (folded := fold_of(column.this, dialect)) in pseudo and folded not in real:
@@ -298,12 +292,8 @@ def _key_tables(guarded: Guarded, dialect: Dialect) -> None:
             _name_columns(node, node.this, dialect)
 
 
-_TWO_PARTS: Final = frozenset({Dialect.SQLITE, Dialect.POSTGRESQL, Dialect.MYSQL, Dialect.ORACLE})
-"""Dialects without structs: what stands before table and column can only be a schema."""
-
-
 def _name_columns(node: exp.Table, function: exp.Anonymous, dialect: Dialect) -> None:
-    columns = TABLE_FUNCTION_COLUMNS.get((dialect, str(function.this).lower()))
+    columns = ENGINES[dialect].table_function_columns.get(str(function.this).lower())
     alias = node.args.get("alias")
     if columns and not (isinstance(alias, exp.TableAlias) and alias.args.get("columns")):
         name = alias.this if isinstance(alias, exp.TableAlias) else exp.to_identifier(str(function.this).lower())
@@ -325,23 +315,23 @@ def _doubt(message: str, guarded: Guarded, dialect: Dialect) -> Resolved | Failu
     result = _NAMED.search(first) or _AFTER_COLON.search(first)
     name = result.group(1) if result else ""
     column = _written(name, guarded.facts, dialect)
-    if dialect is Dialect.CLICKHOUSE and name in _all_names(guarded, dialect):
+    engine = ENGINES[dialect]
+    if engine.aliases_everywhere and name in _all_names(guarded, dialect):
         return Resolved(warnings=(UNCHECKED_WARNING,))
     failure = _unknown_column(column, name, guarded, dialect)
-    if dialect is Dialect.POSTGRESQL and name in _function_aliases(guarded):
+    if engine.calls_by_attribute and name in _function_aliases(guarded, dialect):
         return Resolved(warnings=(UNCHECKED_WARNING,))
-    # PostgreSQL reads `t.f` as f(t) where t has no column f.
-    is_call = dialect is Dialect.POSTGRESQL and failure.facts.qualifier is not None and name in LISTED[dialect]
-    if dialect is Dialect.ORACLE or not failure.facts.tables or is_dangerous(name) or is_call:
-        # Without a table of the catalog in scope, and on Oracle always, the engine may read the name as a call.
+    is_call = engine.calls_by_attribute and failure.facts.qualifier is not None and name in LISTED[dialect]
+    if engine.calls_without_brackets or not failure.facts.tables or is_dangerous(name) or is_call:
+        # Without a table of the catalog in scope, and always where calls need no brackets, the engine may read the name as a call.
         return failure
     return Resolved(doubt=failure)
 
 
-def _function_aliases(guarded: Guarded) -> set[str]:
+def _function_aliases(guarded: Guarded, dialect: Dialect) -> set[str]:
     """Return the names of functions in FROM: on PostgreSQL such a name is a column as well."""
     return {
-        fold_of(alias.this, Dialect.POSTGRESQL)
+        fold_of(alias.this, dialect)
         for node in guarded.facts.nodes
         if isinstance(node, exp.Lateral | exp.Table)
         and isinstance(node.this, exp.Func)

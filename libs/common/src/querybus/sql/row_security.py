@@ -15,12 +15,13 @@ from typing import Final, cast
 
 from sqlglot import ErrorLevel, exp
 
-from querybus.core.catalog import DEFAULT_SCHEMA, Column, Dialect, fold_known
+from querybus.core.catalog import Column, Dialect
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.policy import ROW_FILTER_PARAMETERS, ConnectionPolicy, Reader
+from querybus.engines import ENGINES
 from querybus.sql.facts import StatementFacts, fold_of, sources_of
 from querybus.sql.guard.rules import Rule, refuse
-from querybus.sql.names.canonical import canonicalise
+from querybus.sql.names.canonical import canonicalise, in_engine_case
 from querybus.sql.names.index import KnownTable, NameIndex
 from querybus.sql.names.sources import Sources
 from querybus.sql.parse import GRAMMARS, PARSER_ERRORS, Form, Statement, parse
@@ -324,14 +325,10 @@ def _bound(condition: exp.Expr, reader: Reader) -> exp.Expr:
 
 
 def _shown(column: Column, table: KnownTable, dialect: Dialect) -> exp.Expr:
-    name = exp.to_identifier(_engine_name(column.name, dialect), quoted=True)
+    name = exp.to_identifier(in_engine_case(column.name, dialect), quoted=True)
     if column.name.lower() not in table.masked:
         return exp.Column(this=name)
     return exp.Alias(this=_mask(column, dialect), alias=name)
-
-
-def _engine_name(name: str, dialect: Dialect) -> str:
-    return fold_known(name, dialect) if dialect in (Dialect.ORACLE, Dialect.SNOWFLAKE) else name
 
 
 def _mask(column: Column, dialect: Dialect) -> exp.Expr:
@@ -342,7 +339,7 @@ def _mask(column: Column, dialect: Dialect) -> exp.Expr:
         return exp.Null()
     if kind.this in exp.DataType.TEXT_TYPES:
         return exp.Literal.string(MASK)
-    if kind.this in _UNMASKED_TYPES or dialect is Dialect.MYSQL or kind.args.get("nested"):
+    if kind.this in _UNMASKED_TYPES or not ENGINES[dialect].casts_null_to_types or kind.args.get("nested"):
         return exp.Null()
     return exp.Cast(this=exp.Null(), to=kind)
 
@@ -358,7 +355,7 @@ def _unqualify(facts: StatementFacts, bare: set[tuple[str | None, str]], index: 
         if schema is None or table is None or fold_of(table, dialect) not in names:
             continue
         folded = fold_of(schema, dialect)
-        if index.knows_schema(folded) or folded == DEFAULT_SCHEMA.get(dialect):
+        if index.knows_schema(folded) or folded == ENGINES[dialect].default_schema:
             column.set("db", None)
             column.set("catalog", None)
 

@@ -17,6 +17,7 @@ from sqlglot import ErrorLevel, exp
 from querybus.core.catalog import Catalog, Dialect
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.policy import KINDS, Access, ConnectionPolicy, Reader, StatementKind
+from querybus.engines import ENGINES
 from querybus.sql.check import check
 from querybus.sql.facts import StatementFacts, TableUse, facts_of
 from querybus.sql.guard.change_shapes import Parts, parts_of
@@ -159,7 +160,7 @@ class _Reading:
 
 def count_of(counted: str, dialect: Dialect) -> str:
     """Return the draft that counts the rows of `CheckedWrite.counted`."""
-    alias = "" if dialect is Dialect.ORACLE else " AS changed"
+    alias = " AS changed" if ENGINES[dialect].aliases_derived_tables else ""
     return f"SELECT COUNT(*) FROM ({counted}){alias}"  # noqa: S608 - a draft; it is checked like any other
 
 

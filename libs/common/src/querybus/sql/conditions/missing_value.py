@@ -20,6 +20,7 @@ from sqlglot import exp
 
 from querybus.core.catalog import Catalog, Column, Dialect, Table
 from querybus.core.policy import ConnectionPolicy
+from querybus.engines import ENGINES
 from querybus.sql.edit import Source, own_columns, own_sources, read, scopes, write
 from querybus.text.similarity import typing_distance
 from querybus.text.words import singular
@@ -29,7 +30,6 @@ LITERALS_MAX: Final = 16
 TEXT_LENGTH_MAX: Final = 80
 ONE_SLIP_LENGTH_MIN: Final = 4
 TWO_SLIPS_LENGTH_MIN: Final = 9
-_CASE_BLIND: Final = frozenset({Dialect.MYSQL})
 
 _NOT_WORD = re.compile(r"[\W_]+")
 
@@ -201,7 +201,7 @@ def _text(node: exp.Expr, sources: Sequence[Source] = ()) -> str | None:
 
 
 def _occurs(text: str, column: Column, dialect: Dialect) -> bool:
-    if dialect in _CASE_BLIND:
+    if ENGINES[dialect].text_ignores_case:
         return text.casefold() in {value.casefold() for value in column.values}
     return text in column.values
 

@@ -15,10 +15,9 @@ from sqlglot.dialects.dialect import Dialect as SqlglotDialect
 from sqlglot.errors import SqlglotError
 
 from querybus.core.catalog import Dialect
+from querybus.engines import ENGINES
 
 MARK: Final = ":today"
-_LITERALS: Final = {Dialect.SQLITE: "'{}'", Dialect.CLICKHOUSE: "toDate('{}')"}
-_USUAL: Final = "DATE '{}'"
 
 
 def with_today(sql: str, dialect: Dialect, today: date) -> str:
@@ -33,7 +32,7 @@ def with_today(sql: str, dialect: Dialect, today: date) -> str:
         tokens = SqlglotDialect.get_or_raise(dialect.value).tokenize(sql)
     except SqlglotError:
         return sql
-    literal = _LITERALS.get(dialect, _USUAL).format(today.isoformat())
+    literal = ENGINES[dialect].date_literal.format(today.isoformat())
     parts: list[str] = []
     end = 0
     for colon, word in pairwise(tokens):

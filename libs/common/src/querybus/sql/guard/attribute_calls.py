@@ -6,56 +6,57 @@ from sqlglot import exp
 
 from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure
+from querybus.engines import ENGINES
 from querybus.sql.facts import StatementFacts, fold_of, source_names, sources_of
 from querybus.sql.guard.allowed import functions
 from querybus.sql.guard.context import Context
 from querybus.sql.guard.rules import Rule, unsafe
-from querybus.sql.names.sources import Sources
 
 
 def attribute_calls(facts: StatementFacts, context: Context) -> Failure | None:
     """Refuse PostgreSQL's calls by attribute, in both forms: `(row).name` and `alias.name`."""
-    if context.dialect is not Dialect.POSTGRESQL:
+    if not ENGINES[context.dialect].calls_by_attribute:
         return None
-    return _attribute_call(facts, context.sources) or _call_by_column(facts)
+    return _attribute_call(facts, context) or _call_by_column(facts, context.dialect)
 
 
-def _attribute_call(facts: StatementFacts, sources: Sources) -> Failure | None:
+def _attribute_call(facts: StatementFacts, context: Context) -> Failure | None:
     """Refuse PostgreSQL's calls by attribute: `(row).name` calls the function `name` where the row has no such column.
 
     Only the row of a source in scope, or of a listed function, is taken, with a name that could be a column of it.
     """
     for node in facts.nodes:
         if isinstance(node, exp.Dot) and isinstance(node.args.get("expression"), exp.Identifier):
-            name = fold_of(node.expression, Dialect.POSTGRESQL)
-            if functions.is_dangerous(name) or name not in _attributes(node.this.unnest(), facts, sources):
+            name = fold_of(node.expression, context.dialect)
+            if functions.is_dangerous(name) or name not in _attributes(node.this.unnest(), facts, context):
                 return unsafe(Rule.FUNCTION_QUALIFIED, "column does not exist", node.expression.name)
     return None
 
 
-def _attributes(row: exp.Expr, facts: StatementFacts, sources: Sources) -> set[str]:
+def _attributes(row: exp.Expr, facts: StatementFacts, context: Context) -> set[str]:
     """Return the names that may stand behind a row: none where the expression is not known to be one."""
+    dialect = context.dialect
     if isinstance(row, exp.Anonymous):
-        return set(functions.TABLE_FUNCTION_COLUMNS.get((Dialect.POSTGRESQL, str(row.this).lower()), ()))
+        return set(ENGINES[dialect].table_function_columns.get(str(row.this).lower(), ()))
     if not isinstance(row, exp.Column) or row.args.get("table") is not None:
         return set()
-    source = fold_of(row.this, Dialect.POSTGRESQL)
+    source = fold_of(row.this, dialect)
     select = row.find_ancestor(exp.Select)
     while select is not None:
-        columns = _columns_of_functions(select)
+        columns = _columns_of_functions(select, dialect)
         if source in columns:
             return columns[source]
-        if source in source_names(select, Dialect.POSTGRESQL):
-            names = facts.aliases.union(*(table.columns for table in sources))
+        if source in source_names(select, dialect):
+            names = facts.aliases.union(*(table.columns for table in context.sources))
             for alias in facts.nodes:
                 if isinstance(alias, exp.TableAlias):
-                    names.update(fold_of(column, Dialect.POSTGRESQL) for column in alias.args.get("columns") or ())
+                    names.update(fold_of(column, dialect) for column in alias.args.get("columns") or ())
             return names
         select = select.find_ancestor(exp.Select)
     return set()
 
 
-def _call_by_column(facts: StatementFacts) -> Failure | None:
+def _call_by_column(facts: StatementFacts, dialect: Dialect) -> Failure | None:
     """Refuse PostgreSQL's other call by attribute: `f.name` behind a function in FROM calls `name` on what f returns.
 
     Behind such an alias only the alias itself, its list of columns and the function's known columns may stand.
@@ -65,12 +66,12 @@ def _call_by_column(facts: StatementFacts) -> Failure | None:
         qualifier = column.args.get("table")
         if qualifier is None or isinstance(column.this, exp.Star):
             continue
-        name, wanted = fold_of(qualifier, Dialect.POSTGRESQL), fold_of(column.this, Dialect.POSTGRESQL)
+        name, wanted = fold_of(qualifier, dialect), fold_of(column.this, dialect)
         select = column.find_ancestor(exp.Select)
         while select is not None:
             columns = allowed.get(id(select))
             if columns is None:
-                columns = allowed[id(select)] = _columns_of_functions(select)
+                columns = allowed[id(select)] = _columns_of_functions(select, dialect)
             if name in columns:
                 if wanted not in columns[name]:
                     return unsafe(Rule.FUNCTION_QUALIFIED, "function does not return this column", column.name)
@@ -79,7 +80,7 @@ def _call_by_column(facts: StatementFacts) -> Failure | None:
     return None
 
 
-def _columns_of_functions(select: exp.Select) -> dict[str, set[str]]:
+def _columns_of_functions(select: exp.Select, dialect: Dialect) -> dict[str, set[str]]:
     """Return the columns of the functions in FROM by their folded aliases."""
     result: dict[str, set[str]] = {}
     for source in sources_of(select):
@@ -90,15 +91,13 @@ def _columns_of_functions(select: exp.Select) -> dict[str, set[str]]:
         if isinstance(function, exp.Func):
             called = str(function.this) if isinstance(function, exp.Anonymous) else function.sql_names()[0]
         alias = source.args.get("alias")
-        name = fold_of(alias.this, Dialect.POSTGRESQL) if isinstance(alias, exp.TableAlias) and alias.this else ""
+        name = fold_of(alias.this, dialect) if isinstance(alias, exp.TableAlias) and alias.this else ""
         listed = alias.args.get("columns") or () if isinstance(alias, exp.TableAlias) else ()
-        columns = {
-            fold_of(node.this if isinstance(node, exp.ColumnDef) else node, Dialect.POSTGRESQL) for node in listed
-        }
-        columns |= set(functions.TABLE_FUNCTION_COLUMNS.get((Dialect.POSTGRESQL, called.lower()), ()))
+        columns = {fold_of(node.this if isinstance(node, exp.ColumnDef) else node, dialect) for node in listed}
+        columns |= set(ENGINES[dialect].table_function_columns.get(called.lower(), ()))
         offset = function.args.get("offset") if isinstance(function, exp.Unnest) else None
         if isinstance(offset, exp.Identifier):
-            columns.add(fold_of(offset, Dialect.POSTGRESQL))
+            columns.add(fold_of(offset, dialect))
         name = name or called.lower()
         result[name] = columns | {name, "ordinality"}
     return result

@@ -7,8 +7,8 @@ from typing import Final
 
 from sqlglot import exp
 
-from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure
+from querybus.engines import ENGINES
 from querybus.sql.facts import StatementFacts
 from querybus.sql.guard.allowed import functions
 from querybus.sql.guard.context import Context
@@ -21,7 +21,7 @@ def bare_function_names(facts: StatementFacts, context: Context) -> Failure | No
 
     `arrayMap(file, [...])` calls `file`. Where a lambda may stand a name has to be a WITH name or a table's column.
     """
-    if context.dialect is not Dialect.CLICKHOUSE:
+    if not ENGINES[context.dialect].calls_by_bare_name:
         return None
     sources = context.sources
     named = {cte.alias for cte in facts.ctes if cte.args.get("scalar")}
@@ -30,7 +30,7 @@ def bare_function_names(facts: StatementFacts, context: Context) -> Failure | No
         if isinstance(node, exp.Apply):
             name = node.expression.name
             if not isinstance(node.expression, exp.Var | exp.Identifier | exp.Column) or (
-                name.lower() not in functions.LISTED[Dialect.CLICKHOUSE]
+                name.lower() not in functions.LISTED[context.dialect]
             ):
                 return unsafe(Rule.FUNCTION, f"function {name[:80]} is not allowed in APPLY", name)
         elif isinstance(node, exp.Func) and not isinstance(node, exp.Array | exp.Struct | exp.Cast):

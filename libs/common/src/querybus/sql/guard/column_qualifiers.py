@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from sqlglot import exp
 
-from querybus.core.catalog import DEFAULT_SCHEMA, Dialect
+from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure, FailureCode
+from querybus.engines import ENGINES
 from querybus.sql.facts import StatementFacts, fold_of, source_names, sources_of
 from querybus.sql.guard.allowed import functions
 from querybus.sql.guard.allowed.system_names import is_system
@@ -16,14 +15,12 @@ from querybus.sql.guard.rules import Rule, refuse, unsafe
 from querybus.sql.names.index import NameIndex
 from querybus.sql.names.sources import Sources
 
-_STRUCTS: Final = frozenset({Dialect.DUCKDB, Dialect.BIGQUERY, Dialect.CLICKHOUSE, Dialect.SNOWFLAKE})
-
 
 def column_qualifiers(facts: StatementFacts, context: Context) -> Failure | None:
     """Refuse a qualifier that names no source in scope, and names that the engine reads as a call."""
     sources, dialect, index = context.sources, context.dialect, context.index
     names: dict[int, set[str]] = {}
-    bare = functions.BARE_SESSION[dialect]
+    bare = ENGINES[dialect].bare_calls
     for column in facts.columns:
         qualifier = column.args.get("table")
         if qualifier is None:
@@ -46,10 +43,10 @@ def column_qualifiers(facts: StatementFacts, context: Context) -> Failure | None
 
 
 def _is_schema(schema: exp.Expr, column: exp.Column, dialect: Dialect, index: NameIndex) -> bool:
-    folded = fold_of(schema, dialect)
-    if column.args.get("catalog") is not None and dialect not in _STRUCTS:
+    folded, engine = fold_of(schema, dialect), ENGINES[dialect]
+    if column.args.get("catalog") is not None and not engine.has_structs:
         return False
-    return index.knows_schema(folded) or folded == DEFAULT_SCHEMA.get(dialect) or dialect in _STRUCTS
+    return index.knows_schema(folded) or folded == engine.default_schema or engine.has_structs
 
 
 def _is_in_scope(
@@ -60,9 +57,10 @@ def _is_in_scope(
     sources: Sources,
     dialect: Dialect,
 ) -> bool:
-    outermost = column.args.get("db") if dialect in _STRUCTS else None
+    has_structs = ENGINES[dialect].has_structs
+    outermost = column.args.get("db") if has_structs else None
     wanted = {qualifier} | ({fold_of(outermost, dialect)} if outermost is not None else set())
-    if column.args.get("catalog") is not None and dialect in _STRUCTS:
+    if column.args.get("catalog") is not None and has_structs:
         wanted.add(fold_of(column.args["catalog"], dialect))
     parent: exp.Expr | None = column
     while parent is not None:
@@ -81,11 +79,11 @@ def _is_in_scope(
         elif isinstance(parent, exp.Lambda) and wanted & {fold_of(name, dialect) for name in parent.expressions}:
             return True
         parent = parent.parent
-    return dialect in _STRUCTS and bool(wanted & facts.aliases)
+    return has_structs and bool(wanted & facts.aliases)
 
 
 def _struct_names(query: exp.Expr, sources: Sources, dialect: Dialect) -> set[str]:
-    if dialect not in _STRUCTS:
+    if not ENGINES[dialect].has_structs:
         return set()
     return {name for source in sources_of(query) if (table := sources.of(source)) is not None for name in table.columns}
 
@@ -100,7 +98,7 @@ def _unknown_qualifier(column: exp.Column, dialect: Dialect) -> Failure:
         or functions.is_dangerous(parts[0])
         or (len(parts) > 1 and not _follows(column, visible, dialect))
         or is_system(parts[0].lower(), parts[0], dialect)
-        or (dialect is Dialect.ORACLE and parts[0].lower().startswith(("utl_", "dbms_", "ctx", "htp", "owa", "sys")))
+        or parts[0].lower().startswith(ENGINES[dialect].package_prefixes)
     ):
         return unsafe(
             Rule.QUALIFIER_UNKNOWN, "function call without parentheses is not allowed", f"{qualifier}.{column.name}"
@@ -123,8 +121,8 @@ def _unknown_qualifier(column: exp.Column, dialect: Dialect) -> Failure:
 def _follows(column: exp.Column, visible: set[str], dialect: Dialect) -> bool:
     """Return whether a source in scope stands before a column and a further name, as if keys could be followed.
 
-    On Oracle that may call a method of an object.
+    That may call a method of an object where an engine calls without brackets.
     """
-    if dialect is Dialect.ORACLE or column.args.get("catalog") is not None:
+    if ENGINES[dialect].calls_without_brackets or column.args.get("catalog") is not None:
         return False
     return fold_of(column.args["db"], dialect) in visible

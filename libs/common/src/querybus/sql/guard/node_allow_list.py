@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure, FailureCode
+from querybus.engines import ENGINES
 from querybus.sql.facts import StatementFacts, is_statement, kind_of_node
 from querybus.sql.guard.allowed import functions
 from querybus.sql.guard.allowed.call import call
@@ -97,7 +98,7 @@ _TYPES_REFUSED: Final = frozenset({exp.DataType.Type.XML, exp.DataType.Type.FILE
 def _data_type(node: exp.Expr, dialect: Dialect) -> Failure | None:
     if node.this in _TYPES_REFUSED:
         return unsafe(Rule.CAST, "type is not allowed", str(node.this))
-    if node.this is exp.DataType.Type.USERDEFINED and dialect is not Dialect.SQLITE:
+    if node.this is exp.DataType.Type.USERDEFINED and not ENGINES[dialect].any_word_is_type:
         return unsafe(Rule.CAST, "user-defined type is not allowed", written(node))
     return None
 
@@ -112,7 +113,7 @@ def _dot(node: exp.Expr) -> Failure | None:
 
 
 def _assignment(node: exp.Expr, dialect: Dialect) -> Failure | None:
-    if dialect is Dialect.MYSQL or not isinstance(node.parent, exp.Struct | exp.ToMap | exp.Func):
+    if ENGINES[dialect].assigns_variables or not isinstance(node.parent, exp.Struct | exp.ToMap | exp.Func):
         return unsafe(Rule.VARIABLE, "variable assignment is not allowed", ":=")
     return None
 
@@ -132,7 +133,7 @@ def _source(node: exp.Expr) -> Failure | None:
 def _table_form(node: exp.Expr, dialect: Dialect) -> Failure | None:
     if isinstance(node.this, exp.Identifier):
         # Elsewhere a quoted name is a table of the catalog or none.
-        if dialect is Dialect.DUCKDB and node.this.args.get("quoted") and _PATH.search(node.this.name):
+        if ENGINES[dialect].reads_files_by_name and node.this.args.get("quoted") and _PATH.search(node.this.name):
             return unsafe(Rule.TABLE_FORM, "file name in place of a table is not allowed", node.this.name)
         return None
     return _source_function(node)

@@ -7,6 +7,8 @@ from typing import Final
 
 from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure, FailureCode
+from querybus.engines import ENGINES
+from querybus.engines.record import Dual
 from querybus.sql.facts import StatementFacts, TableUse
 from querybus.sql.guard.allowed.system_names import SYSTEM_SCHEMAS, is_system
 from querybus.sql.guard.context import Context
@@ -35,7 +37,7 @@ def table_meant(use: TableUse, dialect: Dialect, index: NameIndex) -> KnownTable
         use.schema and use.schema.lower() in SYSTEM_SCHEMAS and not index.knows_schema(use.schema)
     ):
         return result
-    if use.schema is None and use.name.lower() == "dual" and dialect in (Dialect.ORACLE, Dialect.MYSQL):
+    if use.schema is None and use.name.lower() == "dual" and ENGINES[dialect].dual is not Dual.NONE:
         return None
     if use.schema is None and use.name in ("EXCLUDED", "excluded"):
         return _unknown(use, index)

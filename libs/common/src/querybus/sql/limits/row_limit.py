@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure
+from querybus.engines import ENGINES
 from querybus.sql.parse import Form, Statement, parse
 from querybus.sql.render import render
 
@@ -78,7 +79,7 @@ def unbind(sql: str, dialect: Dialect, rows: int) -> Unbound | None:
         if tree.args.get("offset") is None:
             # The order of all rows is work, and changes no count.
             tree.set("order", None)
-    alias = "" if dialect is Dialect.ORACLE else f" AS {TOTAL_ALIAS}"
+    alias = f" AS {TOTAL_ALIAS}" if ENGINES[dialect].aliases_derived_tables else ""
     text = render(Statement(Form.QUERY, tree), dialect)
     return None if isinstance(text, Failure) else Unbound(text, f"SELECT COUNT(*) FROM ({text}){alias}")  # noqa: S608
 
@@ -115,7 +116,7 @@ def _limited(tree: exp.Query, rows: int) -> exp.Query:
 
 def _wrapped(tree: exp.Query, dialect: Dialect, rows: int) -> exp.Query:
     inner = exp.Subquery(this=tree)
-    if dialect is not Dialect.ORACLE:
+    if ENGINES[dialect].aliases_derived_tables:
         inner.set("alias", exp.TableAlias(this=exp.to_identifier(BOUND_ALIAS)))
     return exp.Select(
         expressions=[exp.Star()],

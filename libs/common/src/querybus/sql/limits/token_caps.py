@@ -10,6 +10,7 @@ from sqlglot import Parser, TokenType
 
 from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure, FailureCode
+from querybus.engines import ENGINES
 from querybus.sql.guard.rules import Rule, refuse, unsafe
 
 TOKENS_MAX: Final = 6_000
@@ -130,8 +131,9 @@ _BREAKS_RUN: Final = _PLAIN - {TokenType.EQ, TokenType.STAR, TokenType.ALIAS}
 def over_the_caps(tokens: Sequence[Any], dialect: Dialect) -> Failure | None:
     if len(tokens) > TOKENS_MAX:
         return refuse(FailureCode.TOO_COMPLEX, Rule.LENGTH, f"more than {TOKENS_MAX} words and signs")
+    executes_comments = ENGINES[dialect].executes_comments
     for token in tokens:
-        if token.comments and dialect is Dialect.MYSQL and _executable(token.comments):
+        if token.comments and executes_comments and _executable(token.comments):
             return unsafe(Rule.EXECUTABLE_COMMENT, "a comment that the server would execute")
         if token.token_type is TokenType.HINT:
             return unsafe(Rule.HINT, "an optimizer hint", "hint")

@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from querybus.core.catalog import Dialect, fold_known
 from querybus.core.failure import Failure, FailureCode
+from querybus.engines import ENGINES
 from querybus.sql.facts import StatementFacts, TableUse, facts_of, fold_of
 from querybus.sql.guard.rules import Rule, refuse
 from querybus.sql.names.index import KnownTable, NameIndex
@@ -23,9 +24,6 @@ _FRESH: Final = re.compile(r"qb\d+_")
 _SLUG_LENGTH_MAX: Final = 20
 _PLAIN_LOWER: Final = re.compile(r"[a-z_][a-z0-9_]*")
 _PLAIN_UPPER: Final = re.compile(r"[A-Z_][A-Z0-9_]*")
-_UPPER: Final = frozenset({Dialect.ORACLE, Dialect.SNOWFLAKE})
-_CASE_OF_TABLES_COUNTS: Final = frozenset({Dialect.MYSQL, Dialect.BIGQUERY})
-"""Dialects whose tables may differ by case alone although their columns do not."""
 
 
 def canonicalise(tree: exp.Expr, index: NameIndex) -> None:
@@ -97,7 +95,7 @@ def _rename(node: exp.Table, name: str) -> None:
 
 def _spell(node: exp.Table, known: KnownTable, index: NameIndex) -> None:
     dialect = index.dialect
-    if dialect in _CASE_OF_TABLES_COUNTS and node.name != known.table.name:
+    if ENGINES[dialect].table_case_counts and node.name != known.table.name:
         if node.args.get("alias") is None:
             node.set("alias", exp.TableAlias(this=node.this))
         node.set("this", exp.Identifier(this=known.table.name, quoted=True))
@@ -108,9 +106,13 @@ def _spell(node: exp.Table, known: KnownTable, index: NameIndex) -> None:
     node.set("db", _identifier(schema, dialect))
 
 
+def in_engine_case(name: str, dialect: Dialect) -> str:
+    """Return a catalog's name in the letters that the engine has for it; a catalog reports upper case as lower case."""
+    return fold_known(name, dialect) if ENGINES[dialect].folds_to_upper else name
+
+
 def _identifier(name: str, dialect: Dialect) -> exp.Identifier:
     """Return the catalog's name as an identifier that the engine reads as just this name."""
-    if dialect in _UPPER and name == name.lower():
-        name = fold_known(name, dialect)
-    plain = _PLAIN_UPPER if dialect in _UPPER else _PLAIN_LOWER
+    name = in_engine_case(name, dialect)
+    plain = _PLAIN_UPPER if ENGINES[dialect].folds_to_upper else _PLAIN_LOWER
     return exp.Identifier(this=name, quoted=plain.fullmatch(name) is None)

@@ -9,17 +9,11 @@ from sqlglot import exp
 
 from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure, FailureCode
+from querybus.engines import ENGINES
+from querybus.engines.record import Grouping
 from querybus.sql.facts import source_names, sources_of
 from querybus.sql.guard.decide import Guarded
 from querybus.sql.guard.rules import Rule, refuse
-
-_STRICT_GROUPING: Final = frozenset(
-    {Dialect.POSTGRESQL, Dialect.DUCKDB, Dialect.ORACLE, Dialect.SNOWFLAKE, Dialect.BIGQUERY}
-)
-
-
-_SILENT_GROUPING: Final = frozenset({Dialect.SQLITE, Dialect.MYSQL})
-
 
 BARE_COLUMN_WARNING: Final = (
     "a column that is neither grouped nor aggregated: its value comes from any row of the group"
@@ -48,13 +42,14 @@ def aggregate_misuse(tree: exp.Expr) -> Failure | None:
 
 
 def grouping(tree: exp.Expr, guarded: Guarded, dialect: Dialect) -> Resolved | Failure:
-    if dialect not in _STRICT_GROUPING and dialect not in _SILENT_GROUPING:
+    habit = ENGINES[dialect].grouping
+    if habit is Grouping.NOT_JUDGED:
         return Resolved()
     for select in tree.find_all(exp.Select):
         bare = _ungrouped(select, guarded, dialect)
         if bare is None:
             continue
-        if dialect in _STRICT_GROUPING:
+        if habit is Grouping.REFUSES:
             failure = refuse(
                 FailureCode.GROUPING_ERROR,
                 Rule.GROUPING,

@@ -15,6 +15,7 @@ from sqlglot.schema import MappingSchema
 
 from querybus.core.catalog import Catalog, Dialect, Table, fold, fold_known
 from querybus.core.policy import ConnectionPolicy, Reader
+from querybus.engines import ENGINES
 
 CANDIDATES_MAX: Final = 8
 _COMPARED_MAX: Final = 40
@@ -23,11 +24,11 @@ _TABLES_INDEXED_MAX: Final = 50_000
 """Tables of all kept indexes together; one index is always kept."""
 _SIMILARITY_MIN: Final = 0.55
 
-QUALIFYING: Final[dict[Dialect, str]] = {dialect: dialect.value for dialect in Dialect} | {
-    Dialect.MYSQL: "mysql, normalization_strategy=case_insensitive",
-    Dialect.BIGQUERY: "bigquery, normalization_strategy=case_insensitive",
+QUALIFYING: Final[dict[Dialect, str]] = {
+    dialect: f"{dialect}, normalization_strategy=case_insensitive" if engine.table_case_counts else dialect.value
+    for dialect, engine in ENGINES.items()
 }
-"""The dialect text for name resolution; MySQL columns ignore case whatever the parser thinks."""
+"""The dialect text for name resolution; columns ignore case on MySQL and BigQuery whatever the parser thinks."""
 
 
 @dataclass(frozen=True, slots=True)

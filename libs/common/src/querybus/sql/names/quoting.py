@@ -9,7 +9,8 @@ from typing import Final
 
 import sqlglot
 
-from querybus.core.catalog import Dialect
+from querybus.core.catalog import Dialect, fold
+from querybus.engines import ENGINES
 from querybus.text.words import word_set
 
 RESERVED: Final = word_set(
@@ -21,12 +22,9 @@ RESERVED: Final = word_set(
     """
 )
 """Words that one engine or another takes for its own where a name stands."""
-_FOLDS_TO_LOWER: Final = frozenset({Dialect.POSTGRESQL})
-_FOLDS_TO_UPPER: Final = frozenset({Dialect.ORACLE, Dialect.SNOWFLAKE})
 
 NAME_LENGTH_MAX: Final = 128
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_QUOTES: Final = {Dialect.MYSQL: "`", Dialect.CLICKHOUSE: "`", Dialect.BIGQUERY: "`"}
 
 
 def quoted_name(name: str, dialect: Dialect) -> str:
@@ -37,7 +35,7 @@ def quoted_name(name: str, dialect: Dialect) -> str:
     """
     if _PLAIN_NAME.fullmatch(name) and not needs_quotes(name, dialect):
         return name
-    quote = _QUOTES.get(dialect, '"')
+    quote = ENGINES[dialect].quote
     plain = " ".join("".join(" " if unicodedata.category(part)[0] == "C" else part for part in name).split())
     return quote + plain[:NAME_LENGTH_MAX].replace(quote, quote * 2) + quote
 
@@ -50,9 +48,7 @@ def needs_quotes(name: str, dialect: Dialect) -> bool:
     """
     if name.upper() in RESERVED or name.lower() in _own(dialect):
         return True
-    return (dialect in _FOLDS_TO_LOWER and name != name.lower()) or (
-        dialect in _FOLDS_TO_UPPER and name != name.upper()
-    )
+    return fold(name, dialect, quoted=True) != fold(name, dialect, quoted=False)
 
 
 @lru_cache(maxsize=16)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from sqlglot import exp
 
 from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure, FailureCode
+from querybus.engines import ENGINES
 from querybus.sql.guard.allowed import functions
 from querybus.sql.guard.rules import Rule, refuse, unsafe
 
@@ -23,7 +22,7 @@ def call(node: exp.Expr, dialect: Dialect, allowed_names: frozenset[str]) -> Fai
     if isinstance(node.parent, exp.Dot) and node.parent.expression is node:
         return _qualified_call(node.parent, name, dialect, allowed_names)
     in_from = isinstance(node.parent, exp.Table | exp.TableFromRows | exp.Lateral) and node.parent.this is node
-    if in_from and name.lower() in functions.TABLE_FUNCTIONS[dialect]:
+    if in_from and name.lower() in ENGINES[dialect].table_functions:
         return None
     if in_from and name.lower() not in allowed_names - functions.LISTED[dialect]:
         return unsafe(Rule.TABLE_FUNCTION, f"table function {name} is not allowed", name)
@@ -40,16 +39,11 @@ def call(node: exp.Expr, dialect: Dialect, allowed_names: frozenset[str]) -> Fai
     )
 
 
-_COMBINATORS: Final = ("if", "array", "map", "distinct", "ornull", "ordefault", "merge", "state", "foreach")
-
-
 def _combined(name: str, dialect: Dialect) -> bool:
-    """Return whether a ClickHouse aggregate with a combinator, e.g. `uniqIf`, is listed without it."""
-    if dialect is not Dialect.CLICKHOUSE:
-        return False
+    """Return whether an aggregate with a combinator, e.g. `uniqIf` on ClickHouse, is listed without it."""
     return any(
         name.endswith(combinator) and name[: -len(combinator)] in functions.LISTED[dialect]
-        for combinator in _COMBINATORS
+        for combinator in ENGINES[dialect].aggregate_combinators
     )
 
 
@@ -61,8 +55,8 @@ def _similar_functions(name: str, dialect: Dialect) -> tuple[str, ...]:
 def _qualified_call(dot: exp.Dot, name: str, dialect: Dialect, allowed_names: frozenset[str]) -> Failure | None:
     full = f"{dot.this.name}.{name}".lower()
     if isinstance(dot.this, exp.Identifier) and not dot.this.args.get("quoted"):
-        if full in functions.QUALIFIED.get(dialect, frozenset()) or full in allowed_names:
+        if full in ENGINES[dialect].qualified_functions or full in allowed_names:
             return None
-        if dot.this.name.lower() in functions.QUALIFIERS.get(dialect, frozenset()) and name.lower() in allowed_names:
+        if dot.this.name.lower() in ENGINES[dialect].function_schemas and name.lower() in allowed_names:
             return None
     return unsafe(Rule.FUNCTION_QUALIFIED, f"function {full} is not allowed", full)

@@ -1,0 +1,133 @@
+"""ClickHouse: the facts of its SQL."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from querybus.engines.dialect import Dialect
+from querybus.engines.record import DoubleQuoted, Dual, Engine, Grouping, InOperand, keep_case, names
+
+CLICKHOUSE: Final = Engine(
+    dialect=Dialect.CLICKHOUSE,
+    title="ClickHouse",
+    telemetry_name="clickhouse",
+    is_file=False,
+    port=8123,
+    fold=keep_case,
+    quoted_is_exact=False,
+    quote="`",
+    double_quoted=DoubleQuoted.NAME,
+    default_schema="default",
+    table_case_counts=False,
+    has_structs=True,
+    pseudo_columns=names("_part _partition_id _part_index _table _database _sample_factor"),
+    system_schemas=names("information_schema system"),
+    system_names=None,
+    functions=names(
+        """
+        accuratecast accuratecastornull adddays addhours addminutes addmonths addquarters addseconds addweeks addyears
+        age and any anyheavy anyif anylast appendtrailingcharifabsent argmax argmin array arrayall arrayavg arraycompact
+        arrayconcat arraycount arraycumsum arraydifference arraydistinct arrayelement arrayenumerate arrayenumerateuniq
+        arrayexists arrayfill arrayfilter arrayfirst arrayfirstindex arrayflatten arrayfold arrayintersect
+        arrayjaccardindex arrayjoin arraylast arraylastindex arraymap arraymax arraymin arraypopback arraypopfront
+        arrayproduct arraypushback arraypushfront arrayreduce arrayreverse arrayreversesort arrayrotateleft
+        arrayrotateright arrayshiftleft arrayshiftright arraysimilarity arrayslice arraysort arraysplit
+        arraystringconcat arraysum arrayuniq arrayzip assumenotnull avgif avgweighted bar base58encode base64decode
+        base64encode bin bitand bitcount bitnot bitor bitshiftleft bitshiftright bittest bitxor boundingratio ceiling
+        cityhash64 coalesce concatwithseparator corr corrstable count countequal countif countsubstrings
+        countsubstringscaseinsensitive covarpop covarsamp cramersv crc32 cutquerystring cuttofirstsignificantsubdomain
+        dameraulevenshteindistance date date_add date_diff date_sub date_trunc dateadd datediff datename datesub
+        datetrunc day dayofmonth dayofweek dayofyear decodeurlcomponent decodexmlcomponent deltasum domain
+        domainwithoutwww editdistance empty emptyarraytosingle encodexmlcomponent endswith entropy equals
+        exponentialmovingavg exponentialtimedecayedavg extract extractall extractallgroups extracttextfromhtml
+        extracturlparameter extracturlparameters farmhash64 first_value firstsignificantsubdomain firstvalue flatten
+        format formatdatetime formatreadabledecimalsize formatreadablequantity formatreadablesize
+        formatreadabletimedelta frac fragment fromunixtimestamp fromunixtimestamp64milli gcd generateuuidv4
+        greatcircledistance greater greaterorequals greatest grouparray grouparrayinsertat grouparraylast
+        grouparraymovingavg grouparraymovingsum grouparraysample grouparraysorted groupbitand groupbitmap groupbitor
+        groupbitxor groupconcat groupuniqarray groupuniqarrayarray halfmd5 has hasall hasany hassubsequence hassubstr
+        hastoken hex histogram hour identity if ifnotfinite ifnull ignore indexof initcap intdiv intdivorzero interval
+        ipv4numtostring ipv4stringtonum isfinite isinfinite isipv4string isipv6string isnan isnotnull isnull isvalidjson
+        isvalidutf8 javahash json_exists json_query json_value jsonextract jsonextractarrayraw jsonextractbool
+        jsonextractfloat jsonextractint jsonextractkeys jsonextractkeysandvalues jsonextractraw jsonextractstring
+        jsonextractuint jsonhas jsonlength jsontype kurtpop kurtsamp lag laginframe lcm lead leadinframe least leftpad
+        leftpadutf8 lengthutf8 less lessorequals levenshteindistance like lower lowerutf8 mannwhitneyutest map mapadd
+        mapapply mapcontains mapfilter mapfromarrays mapkeys mapsubtract mapvalues match materialize max max2 maxif
+        maxmap md5 min min2 minif minmap minus minute mode modulo month monthname multifuzzymatchany multiif
+        multimatchany multiply multisearchany murmurhash3_32 murmurhash3_64 negate neighbor ngramdistance ngramsearch
+        not notempty notequals notlike now now64 nullif or parsedatetime parsedatetime64besteffort
+        parsedatetimebesteffort parsedatetimebesteffortornull parsedatetimebesteffortorzero path pathfull plus port
+        position positioncaseinsensitive positionutf8 positivemodulo pow protocol quantile quantilebfloat16
+        quantiledeterministic quantileexact quantileexacthigh quantileexactlow quantileexactweighted quantiles
+        quantiletdigest quantiletiming quantiletimingweighted quarter querystring rand rand32 rand64 randcanonical range
+        rankcorr regexpextract regexpquotemeta repeat replace replaceall replaceone replaceregexpall replaceregexpone
+        retention reverseutf8 rightpad rightpadutf8 round roundage roundbankers rounddown roundduration roundtoexp2
+        rownumberinallblocks runningdifference second sequencecount sequencematch sequencenextnode sha1 sha224 sha256
+        sha512 simplejsonextractbool simplejsonextractfloat simplejsonextractint simplejsonextractraw
+        simplejsonextractstring simplejsonextractuint simplejsonhas simplelinearregression siphash64 skewpop skewsamp
+        space splitbychar splitbynonalpha splitbyregexp splitbystring splitbywhitespace startsofinterval startswith
+        stddevpop stddevpopstable stddevsamp stddevsampstable studentttest subdate substringindex substringutf8
+        subtractdays subtracthours subtractminutes subtractmonths subtractquarters subtractseconds subtractweeks
+        subtractyears sum sumif sumkahan summap sumwithoverflow timeslot timeslots tobool todate todate32 todateornull
+        todateorzero todatetime todatetime64 todatetimeornull todatetimeorzero today todayofmonth todayofweek
+        todayofyear todecimal128 todecimal256 todecimal32 todecimal64 tofixedstring tofloat32 tofloat32ornull
+        tofloat32orzero tofloat64 tofloat64ornull tofloat64orzero tohour toint128 toint16 toint256 toint32 toint32ornull
+        toint32orzero toint64 toint64ornull toint64orzero toint8 tointervalday tointervalhour tointervalminute
+        tointervalmonth tointervalquarter tointervalsecond tointervalweek tointervalyear toipv4 toipv6 toisoweek
+        toisoyear tojsonstring tolastdayofmonth tolastdayofweek tolowcardinality tomillisecond tominute
+        tomodifiedjulianday tomonday tomonth tonullable topk topkweighted topleveldomain toquarter torelativedaynum
+        torelativehournum torelativeminutenum torelativemonthnum torelativequarternum torelativesecondnum
+        torelativeweeknum torelativeyearnum tosecond tostartofday tostartoffifteenminutes tostartoffiveminute
+        tostartoffiveminutes tostartofhour tostartofinterval tostartofisoyear tostartofminute tostartofmonth
+        tostartofquarter tostartofsecond tostartoftenminutes tostartofweek tostartofyear tostring totime totimezone
+        totypename touint128 touint16 touint256 touint32 touint32ornull touint32orzero touint64 touint64ornull
+        touint64orzero touint8 tounixtimestamp tounixtimestamp64milli touuid touuidornull toweek toyear toyearweek
+        toyyyymm toyyyymmdd toyyyymmddhhmmss transform trimboth trimleft trimright trybase64decode tuple tupleelement
+        unhex uniq uniqcombined uniqcombined64 uniqexact uniqhll12 uniqif uniqthetasketch upper upperutf8 urlhierarchy
+        urlpathhierarchy varpop varpopstable varsamp varsampstable visitparamextractbool visitparamextractfloat
+        visitparamextractint visitparamextractraw visitparamextractstring visitparamextractuint visitparamhas week
+        welchttest width_bucket windowfunnel xor xxhash32 xxhash64 year yearweek yesterday
+        """
+    ),
+    table_functions=names("generate_series generateseries numbers numbers_mt values zeros"),
+    table_function_columns={"numbers": ("number",), "numbers_mt": ("number",)},
+    function_schemas=frozenset(),
+    qualified_functions=frozenset(),
+    bare_calls=names("current_user"),
+    aggregate_combinators=("if", "array", "map", "distinct", "ornull", "ordefault", "merge", "state", "foreach"),
+    function_spellings={"rand": "rand32"},
+    calls_by_attribute=False,
+    calls_by_bare_name=True,
+    calls_without_brackets=False,
+    package_prefixes=(),
+    explain_forms=("EXPLAIN",),
+    plan_form=None,
+    explains_by_preparing=False,
+    describe_form="DESCRIBE TABLE ",
+    describes_queries=False,
+    shows_columns=False,
+    executes_comments=False,
+    assigns_variables=False,
+    any_word_is_type=False,
+    reads_files_by_name=False,
+    in_operand=InOperand.TABLE_IN_BRACKETS,
+    recurses_without_word=False,
+    aliases_everywhere=True,
+    grouping=Grouping.NOT_JUDGED,
+    dual=Dual.NONE,
+    aliases_derived_tables=True,
+    has_quantifiers=True,
+    brackets_set_operands=True,
+    refuses_foreign_forms=False,
+    regexp_is_operator=False,
+    casts_null_to_types=True,
+    date_literal="toDate('{}')",
+    dates_are_text=False,
+    text_ignores_case=False,
+    pipes_join_text=True,
+    divides_whole=False,
+    by_zero="infinity",
+    converts_texts_silently=False,
+    takes_first_row=False,
+    chooses_ambiguous_columns=True,
+)
