@@ -211,6 +211,20 @@ async def test_the_thread_protocol_streams_a_run_and_puts_a_question_back(client
         assert len(answered["messages"]) == 6
 
 
+async def test_a_run_shows_the_page_of_rows_and_the_state_that_it_is_asked_for(client: LangGraphClient) -> None:
+    listed: Any = {"messages": [{"role": "human", "content": "List the names of all customers"}]}
+    second = {**listed, "pagination": {"page": 2, "page_size": 2}}
+    values: Any = await client.runs.wait(None, ASSISTANT, input=second)
+    assert values["rows"] == [["Cid"]]
+    assert (values["pagination"]["page"], values["pagination"]["total_count"]) == (2, 3)
+    parts: Any = await collected(client.runs.stream(None, ASSISTANT, input=second, stream_mode="values"))
+    assert parts[-2].data["rows"] == [["Cid"]]
+    assert values["schema_info"]["tables"] == ["customers"]
+    assert values["query_analysis"]["classification"]["kind"] == "database"
+    assert values["validation_result"] == {"is_valid": True, "code": None}
+    assert (values["current_stage"], values["retry_count"], values["error_history"]) == ("completed", 0, [])
+
+
 async def test_the_commands_of_the_thread_protocol_say_what_they_cannot_do(
     stack: Stack, client: LangGraphClient
 ) -> None:
@@ -247,7 +261,11 @@ async def test_a_question_in_messages_is_answered_at_once_or_streamed(stack: Sta
         following = (await http.post("/api/v1/query/sync", json=second)).json()
         assert (len(following["rows"]), following["pagination"]["page"]) == (1, 2)
         assert first["thread_id"] == following["thread_id"]
-        streamed = await http.post("/api/v1/query", json={**QUESTION, "thread_id": first["thread_id"]})
+        in_thread = {**QUESTION, "thread_id": first["thread_id"]}
+        words = await http.post("/api/v1/query", json=in_thread)
+        pairs = [json.loads(line[6:]) for line in words.text.splitlines() if line.startswith("data: ")]
+        assert {chunk["type"] for chunk, _ in pairs} == {"AIMessageChunk"}
+        streamed = await http.post("/api/v1/query", json={**in_thread, "stream_mode": "updates"})
         assert streamed.text.startswith("event: metadata\n")
         assert streamed.text.rstrip().rpartition("event: ")[2].startswith("end")
 

@@ -44,6 +44,8 @@ def compatible_paths(query: str, thread: str, connection: str) -> list[Wanted]:
         Wanted("GET", f"{run}/stream?{MODES}"),
         Wanted("GET", f"/runs/{query}/stream?{MODES}"),
         *(Wanted("POST", path, {}) for path in ("/threads/search", "/assistants/search", f"{own}/copy")),
+        Wanted("GET", f"{run}/join?page=1&page_size=1"),
+        *(Wanted("POST", "/store/items/search", {"query": words}) for words in ("zebra4711", None)),
         *(Wanted("POST", f"{own}/commands", {"id": 1, "method": name, "params": {}}) for name in commands),
         Wanted("POST", f"{own}/stream/events", {"channels": CHANNELS, "since": 0}, is_open=True),
         *(Wanted("GET", f"/assistants/{connection}{path}") for path in ("", "/graph", "/schemas", "/subgraphs")),

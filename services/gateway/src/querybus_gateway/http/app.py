@@ -139,6 +139,8 @@ _API_PATHS: Final = (
     ("/threads", "langgraph"),
     ("/assistants", "langgraph"),
     ("/api/v1/", "langgraph"),
+    ("/query/", "langgraph"),
+    ("/store/", "langgraph"),
 )
 
 

@@ -27,9 +27,7 @@ def markdown(resource: Mapping[str, Any], base_url: str, *, link: str = "", pict
     if answer.get("rows"):
         shown = shown_rows(answer["columns"], answer["rows"][:ROWS_SHOWN_MAX], "en" if is_english else "zh")
         parts.append(_table(answer["columns"], shown))
-        more = int(answer.get("row_count") or 0) - min(len(answer["rows"]), ROWS_SHOWN_MAX)
-        if more > 0:
-            parts.append(f"{more:,} more rows" if is_english else f"还有 {more:,} 行")
+        parts.append(_place(answer, len(shown), is_english=is_english))
     if answer.get("connection_label"):
         said = _plain(answer["connection_label"])
         parts.append(f"Asked of “{said}”." if is_english else f"数据来源：“{said}”。")
@@ -45,6 +43,22 @@ def markdown(resource: Mapping[str, Any], base_url: str, *, link: str = "", pict
     chart = f" · [{'Chart' if is_english else '图表'}]({link}/chart?format=png)" if has_address else ""
     parts.append(f"[{'Details' if is_english else '详情'}]({link}){chart}")
     return "\n\n".join(part for part in parts if part)
+
+
+def _place(answer: Mapping[str, Any], shown: int, *, is_english: bool) -> str:
+    """Return where the rows shown stand in the result; nothing where they are all of it."""
+    total, page = int(answer.get("row_count") or 0), answer.get("pagination")
+    if page and page["page"] > 1:
+        first = (page["page"] - 1) * page["page_size"] + 1
+        last = first + shown - 1
+        return (
+            f"Rows {first:,} to {last:,} of {total:,}"
+            if is_english
+            else f"第 {first:,} 至 {last:,} 行，共 {total:,} 行"
+        )
+    if total <= shown:
+        return ""
+    return f"{total - shown:,} more rows" if is_english else f"还有 {total - shown:,} 行"
 
 
 def _drawn_elsewhere(answer: Mapping[str, Any]) -> str:

@@ -167,7 +167,7 @@ def public_event(envelope: Envelope[Any], audience: Audience) -> Json:
                     "dialect": body.draft.dialect.value,
                     "origin": body.draft.origin.value,
                     "notes": list(body.notes),
-                    "analysis": _analysis(body.analysis),
+                    "analysis": public_analysis(body.analysis),
                 }
         case Approved():
             view |= {"checked": list(body.checked)}
@@ -298,6 +298,7 @@ def _pages(answer: Answer) -> Json | None:
     return {"count": max(1, -(-answer.row_count // size)), "page_size": size}
 
 
-def _analysis(analysis: Analysis) -> Json:
+def public_analysis(analysis: Analysis) -> Json:
+    """Return how a draft came about, for analysts: it names tables and columns."""
     left_out = {"catalog_fingerprint", "example_ids"}
     return analysis.model_dump(mode="json", exclude=left_out)

@@ -25,7 +25,7 @@ from querybus.ops.log import get_log
 from querybus_gateway.access.quotas import Allowances
 from querybus_gateway.admit import RANDOM_BITS
 from querybus_gateway.problems import Problem, ProblemCode
-from querybus_gateway.public.redaction import Json, public_answer, public_event, shown, status_of
+from querybus_gateway.public.redaction import Json, public_analysis, public_answer, public_event, shown, status_of
 from querybus_gateway.public.resources import DescribedThreadView, ForkedFromView, ThreadView
 from querybus_gateway.use_cases.resources import connection_of, is_reader
 
@@ -224,7 +224,8 @@ class Threads:
         """Return `{thread_id, forked_from, turns}`, the newest turns before a sequence (0: all), oldest first.
 
         A turn: query_id, question, status, outcome, code, message, summary, row_count, asked_at, deadline_at,
-        sequence (of its first event) and last_sequence; analysts see its sql. `with_answers` adds the whole answer.
+        sequence (of its first event) and last_sequence; analysts see its sql.
+        `with_answers` adds the whole answer, the last event that is known and, for analysts, how the draft came about.
         """
         most = min(max(1, limit), TURNS_MAX)
         # Sequence 0 would mean all of them, and before the first event there is nothing.
@@ -453,10 +454,14 @@ def _turn(log: Sequence[Entry], credential: Credential, *, with_answers: bool = 
         "sequence": log[0].sequence,
         "last_sequence": log[-1].sequence,
     }
+    if with_answers:
+        view["last_event"] = log[-1].address.event.value
     for envelope in known:
         if isinstance(envelope.body, Concluded):
             seen = public_event(envelope, credential.audience)
             view |= {name: seen[name] for name in ("outcome", "code", "sql") if name in seen}
+            if with_answers and credential.audience == "analyst":
+                view["analysis"] = public_analysis(envelope.body.analysis)
         elif isinstance(envelope.body, Finished):
             answer = public_answer(cast("Envelope[Finished]", envelope), credential.audience)
             names = ("outcome", "code", "message", "summary", "row_count", "sql")

@@ -92,7 +92,7 @@ class Results:
         kept = answer.row_count if answer.pages else len(answer.rows)
         count = max(1, -(-kept // size))
         if not 1 <= number <= count:
-            return Problem(ProblemCode.NOT_FOUND, "there is no such page")
+            return Problem(ProblemCode.NOT_FOUND, f"there is no such page: with {size} rows a page there are {count}")
         try:
             rows = await self._rows(finished, (number - 1) * size, min(number * size, kept))
             if isinstance(rows, Problem):

@@ -7,6 +7,7 @@ from querybus_gateway.http.compatible.langgraph import (
     protocol_paths,
     query_paths,
     run_paths,
+    store_paths,
     thread_paths,
 )
 
@@ -15,5 +16,6 @@ LANGGRAPH_ROUTERS: Final = (
     run_paths.router,
     thread_paths.router,
     query_paths.router,
+    store_paths.router,
     protocol_paths.router,
 )

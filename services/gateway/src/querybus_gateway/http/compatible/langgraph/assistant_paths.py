@@ -8,9 +8,10 @@ from fastapi import Request, Response
 
 from querybus import __version__
 from querybus_gateway.http.compatible.langgraph.objects import GRAPH, Assistant
-from querybus_gateway.http.compatible.langgraph.requests import SearchRequest
+from querybus_gateway.http.compatible.langgraph.requests import Pagination, SearchRequest
 from querybus_gateway.http.compatible.langgraph.routes import given, router_of, wanted_of
 from querybus_gateway.http.compatible.langgraph.runs import Runs
+from querybus_gateway.http.compatible.langgraph.state_fields import STATE_FIELDS
 from querybus_gateway.http.request import Caller, JsonResponse, UseCasesOf
 from querybus_gateway.problems import Problem, ProblemCode, Refused
 
@@ -80,8 +81,13 @@ async def schemas(use_cases: UseCasesOf, assistant_id: str, credential: Caller) 
     """Return the shapes of a run's input and of the state."""
     await _named(use_cases, assistant_id, credential)
     messages: Json = {"type": "array", "items": {"type": "object"}, "title": "messages"}
-    given_in: Json = {"type": "object", "properties": {"messages": messages}, "required": ["messages"]}
-    state = {**given_in, "properties": {"messages": messages, "columns": {"type": "array"}, "rows": {"type": "array"}}}
+    page = {"type": "object", "properties": {name: {"type": "integer"} for name in Pagination.model_fields}}
+    asked = {"messages": messages, "pagination": page}
+    given_in: Json = {"type": "object", "properties": asked, "required": ["messages"]}
+    arrays = {name: {"type": "array"} for name in ("columns", "rows")}
+    # What a run has not come to yet is null there.
+    fields: Json = {name: {} for name in STATE_FIELDS}
+    state = {**given_in, "properties": {"messages": messages, **arrays, **fields}}
     config = {"type": "object", "properties": {"connection": {"type": "string"}, "language": {"type": "string"}}}
     return JsonResponse(
         {

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from querybus_gateway.http.compatible.langgraph.checkpoints import checkpoint_id
+from querybus_gateway.http.compatible.langgraph.state_fields import state_fields
 from querybus_gateway.public.markdown import markdown
 
 Json = dict[str, Any]
@@ -39,6 +40,7 @@ _ANSWER: Final = (
     "total_count",
     "sql",
     "chart",
+    "pagination",
 )
 
 
@@ -129,7 +131,7 @@ def text_of(turn: Mapping[str, Any], base_url: str) -> str:
 
 
 def values_of(turns: Sequence[Mapping[str, Any]], base_url: str) -> Json:
-    """Return the state's values: every message, and the whole answer of the last turn."""
+    """Return the state's values: every message, and of the last turn its answer and how it came about."""
     values: Json = {"messages": messages_of(turns, base_url)}
     if not turns:
         return values
@@ -137,7 +139,7 @@ def values_of(turns: Sequence[Mapping[str, Any]], base_url: str) -> Json:
     values["query_id"] = last["query_id"]
     if answer := last.get("answer"):
         values |= {name: answer[name] for name in _ANSWER if name in answer}
-    return values
+    return values | state_fields(last)
 
 
 def interrupts_of(turn: Mapping[str, Any]) -> list[Json]:
@@ -208,7 +210,7 @@ def states_of(
     parent = before
     for place, turn in enumerate(turns):
         known = turns[:place]
-        asked = {**turn, "status": "running", "outcome": None, "answer": None}
+        asked = {**turn, "status": "running", "outcome": None, "answer": None, "last_event": "asked"}
         states.append(_state(thread, (*known, asked), turn["sequence"], parent, base_url, step=2 * place))
         parent = turn["sequence"]
         if turn["last_sequence"] != turn["sequence"]:

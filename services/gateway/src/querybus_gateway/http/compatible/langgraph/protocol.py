@@ -21,6 +21,7 @@ from querybus_gateway.http.compatible.langgraph.objects import (
     text_of,
     values_of,
 )
+from querybus_gateway.http.compatible.langgraph.state_fields import state_fields
 from querybus_gateway.http.compatible.langgraph.stream import NODES, error_of, turn_of
 
 SEQ_STEP: Final = 64
@@ -34,10 +35,15 @@ def seq_behind(sequence: int) -> int:
     return sequence * SEQ_STEP + SEQ_STEP - 1
 
 
-def protocol_events(event: Json, turns: Sequence[Mapping[str, Any]], base_url: str) -> list[Json]:
-    """Return what a stored event is in the protocol; `turns` are those of the thread before its question."""
+def protocol_events(
+    event: Json, turns: Sequence[Mapping[str, Any]], base_url: str, turn: Mapping[str, Any] | None = None
+) -> list[Json]:
+    """Return what a stored event is in the protocol.
+
+    `turns` are those of the thread before its question, `turn` is its own where it has ended.
+    """
     if event["event"] == "finished":
-        made = _of_end(event, turns, base_url)
+        made = _of_end(event, turn or turn_of(event["answer"]), turns, base_url)
     elif event["event"] in ("asked", "confirmed"):
         made = _of_start(event, turns, base_url)
     else:
@@ -77,14 +83,15 @@ def _of_start(event: Json, turns: Sequence[Mapping[str, Any]], base_url: str) ->
     return [
         ("lifecycle", {"event": "started", "graph_name": GRAPH}),
         ("lifecycle", {"event": "running", "graph_name": GRAPH}),
-        ("values", {"messages": messages, "query_id": query}),
+        ("values", {"messages": messages, "query_id": query, **state_fields({"last_event": event["event"]})}),
         ("custom", {"name": event["event"], "payload": event}),
     ]
 
 
-def _of_end(event: Json, turns: Sequence[Mapping[str, Any]], base_url: str) -> list[tuple[str, Any]]:
+def _of_end(
+    event: Json, turn: Mapping[str, Any], turns: Sequence[Mapping[str, Any]], base_url: str
+) -> list[tuple[str, Any]]:
     answer, query = event["answer"], event["query_id"]
-    turn = turn_of(answer)
     text, interrupts = text_of(turn, base_url), interrupts_of(turn)
     node = {"langgraph_node": LAST_NODE, "run_id": query}
     block = {"type": "text", "text": ""}
@@ -109,7 +116,7 @@ def _of_end(event: Json, turns: Sequence[Mapping[str, Any]], base_url: str) -> l
     return [*made, ("lifecycle", _ending(turn, answer, bool(interrupts)))]
 
 
-def _ending(turn: Json, answer: Json, is_interrupted: bool) -> Json:
+def _ending(turn: Mapping[str, Any], answer: Json, is_interrupted: bool) -> Json:
     if is_interrupted:
         return {"event": "interrupted", "graph_name": GRAPH}
     if run_status(turn) in ("error", "timeout"):

@@ -183,13 +183,13 @@ class _Commands:
         if params.get("input") is None:
             return {"run_id": None, "thread_id": made["thread_id"]}, None
         run = RunRequest(assistant_id=params.get("assistant_id") or GRAPH, input=params["input"])
-        started = await self._runs.begin(run, made["thread_id"])
+        started = await self._runs.begin(run, made["thread_id"], shows_page=False)
         if isinstance(started, Problem):
             return started
         return {"run_id": started.reply.query_id, "thread_id": started.thread}, None
 
     async def _begun(self, run: RunRequest) -> Carried:
-        started = await self._runs.begin(run, self._thread)
+        started = await self._runs.begin(run, self._thread, shows_page=False)
         if isinstance(started, Problem):
             return started
         applied = seq_behind(started.earlier[-1]["last_sequence"]) if started.earlier else 0
@@ -235,7 +235,7 @@ async def _followed(
         if event["query_id"] not in [turn["query_id"] for turn in known] or event["event"] == "finished":
             known = given(await runs.turns(thread))
         place = next((n for n, turn in enumerate(known) if turn["query_id"] == event["query_id"]), len(known))
-        for made in protocol_events(event, known[:place], base_url):
+        for made in protocol_events(event, known[:place], base_url, next(iter(known[place:]), None)):
             if made["seq"] > since and is_wanted(made, wanted.channels):
                 text = json.dumps(made, ensure_ascii=False, separators=(",", ":"))
                 yield f"event: {made['method']}\nid: {made['event_id']}\ndata: {text}\n\n"

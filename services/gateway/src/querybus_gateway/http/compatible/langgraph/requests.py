@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal, Self, cast
 
-from pydantic import BaseModel, ConfigDict, Field, RootModel
+from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError, model_validator
 
 from querybus_gateway.admit import RequestOptions
 from querybus_gateway.http.compatible.langgraph.checkpoints import sequence_of
 from querybus_gateway.problems import Problem, ProblemCode
+from querybus_gateway.public.faults import fault_text
+from querybus_gateway.use_cases.results.pages import PAGE_SIZE_MAX
 
 STREAM_MODES: Final = frozenset(
     ("values", "updates", "custom", "messages", "messages-tuple", "events", "tasks", "checkpoints", "debug")
@@ -35,6 +37,44 @@ class Checkpoint(_Request):
 
 class Config(_Request):
     configurable: dict[str, Any] = {}
+
+
+class Pagination(BaseModel):
+    """Which rows of a result are wanted: a page of a size, or a limit of rows behind an offset that a page begins at."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    page: int = Field(default=1, ge=1)
+    page_size: int | None = Field(default=None, ge=1, le=PAGE_SIZE_MAX)
+    limit: int | None = Field(default=None, ge=1, le=PAGE_SIZE_MAX)
+    offset: int = Field(default=0, ge=0)
+
+    @model_validator(mode="after")
+    def _is_one_page(self) -> Self:
+        if self.offset and self.page != 1:
+            raise ValueError("give page and page_size, or limit and offset")
+        if self.limit and self.page_size not in (None, self.limit):
+            raise ValueError("page_size and limit are two numbers for one thing")
+        if self.offset and not self.size:
+            raise ValueError("offset needs a limit")
+        if self.offset % (self.size or 1):
+            raise ValueError("offset is a multiple of limit: rows are kept in pages")
+        return self
+
+    @property
+    def size(self) -> int | None:
+        """Rows of a page; None for as many as the query is asked with."""
+        return self.page_size or self.limit
+
+    @property
+    def number(self) -> int:
+        """The page, counted from 1."""
+        return self.offset // self.size + 1 if self.offset and self.size else self.page
+
+    @property
+    def query_text(self) -> str:
+        """The page as the parameters of an address."""
+        return f"page={self.number}" + (f"&page_size={self.size}" if self.size else "")
 
 
 class RunRequest(_Request):
@@ -64,6 +104,12 @@ class RunRequest(_Request):
     def question(self) -> str | None:
         """The last words of a person in `input`: of its messages, or its `question`."""
         return question_in(self.input)
+
+    @property
+    def pagination(self) -> Pagination | Problem | None:
+        """The page of rows that `input.pagination` asks for; None where it asks for none."""
+        asked = cast("Mapping[str, Any]", self.input) if isinstance(self.input, Mapping) else {}
+        return pagination_of(asked.get("pagination"), "input.pagination")
 
     @property
     def until_sequence(self) -> int | None:
@@ -145,6 +191,24 @@ def modes_of(named: StreamModes | Sequence[str] | None) -> tuple[str, ...]:
     """
     names = (named,) if isinstance(named, str) else tuple(named or ())
     return tuple(dict.fromkeys(names)) or ("values",)
+
+
+def pagination_of(given: Any, where: str) -> Pagination | Problem | None:
+    """Return the page that a client asks for, None where it asks for none, or the problem with it.
+
+    >>> pagination_of({"limit": 10, "offset": 20}, "pagination").number
+    3
+    >>> pagination_of({"page": 0}, "pagination").detail
+    'pagination.page: must be at least 1'
+    """
+    if given is None:
+        return None
+    try:
+        return Pagination.model_validate(given)
+    except ValidationError as error:
+        fault = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join((where, *(str(part)[:80] for part in fault["loc"])))
+    return Problem(ProblemCode.INVALID, f"{place}: {fault_text(fault)}")
 
 
 def question_in(given: Any) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import Query, Request, Response
@@ -12,10 +13,16 @@ from fastapi.responses import StreamingResponse
 
 from querybus.core.credential import Credential
 from querybus_gateway.http.compatible.langgraph.objects import Assistant, interrupts_of, run_of, run_status, values_of
-from querybus_gateway.http.compatible.langgraph.requests import BatchRequest, CancelRequest, RunRequest, modes_of
+from querybus_gateway.http.compatible.langgraph.requests import (
+    BatchRequest,
+    CancelRequest,
+    RunRequest,
+    modes_of,
+    pagination_of,
+)
 from querybus_gateway.http.compatible.langgraph.routes import given, router_of, sse, thread_given, wanted_of
 from querybus_gateway.http.compatible.langgraph.runs import Runs, Started, ended
-from querybus_gateway.http.compatible.langgraph.stream import Run, error_of, frames, resume_point, turn_of
+from querybus_gateway.http.compatible.langgraph.stream import Run, error_of, frames, refusal_of, resume_point
 from querybus_gateway.http.request import Caller, JsonResponse, UseCasesOf, links_base
 from querybus_gateway.problems import Problem, ProblemCode, Refused
 from querybus_gateway.use_cases.bundle import UseCases
@@ -51,7 +58,7 @@ async def wait_new(request: Request, use_cases: UseCasesOf, credential: Caller) 
     """Begin a run in a thread of its own, and return the state at its end."""
     runs = Runs(use_cases, credential, wait_seconds=AT_ONCE_SECONDS)
     started = given(await runs.begin(await wanted_of(request, RunRequest), None))
-    return _waited(request, use_cases, credential, started)
+    return await _waited(request, use_cases, credential, started)
 
 
 @router.post("/threads/{thread_id}/runs/wait")
@@ -60,21 +67,22 @@ async def wait_in_thread(request: Request, use_cases: UseCasesOf, thread_id: str
     wanted = await wanted_of(request, RunRequest)
     runs = Runs(use_cases, credential, wait_seconds=AT_ONCE_SECONDS)
     started = thread_given(await runs.begin(wanted, thread_id), thread_id)
-    return _waited(request, use_cases, credential, started)
+    return await _waited(request, use_cases, credential, started)
 
 
 @router.post("/runs")
 async def begin_new(request: Request, use_cases: UseCasesOf, credential: Caller) -> Response:
     """Begin a run in a thread of its own, and return it at once."""
-    started = given(await Runs(use_cases, credential).begin(await wanted_of(request, RunRequest), None))
-    return _begun(started)
+    wanted = await wanted_of(request, RunRequest)
+    return _begun(given(await Runs(use_cases, credential).begin(wanted, None, shows_page=False)))
 
 
 @router.post("/threads/{thread_id}/runs")
 async def begin_in_thread(request: Request, use_cases: UseCasesOf, thread_id: str, credential: Caller) -> Response:
     """Begin a run in a thread, and return it at once."""
     wanted = await wanted_of(request, RunRequest)
-    return _begun(thread_given(await Runs(use_cases, credential).begin(wanted, thread_id), thread_id))
+    started = await Runs(use_cases, credential).begin(wanted, thread_id, shows_page=False)
+    return _begun(thread_given(started, thread_id))
 
 
 @router.post("/runs/batch")
@@ -82,7 +90,7 @@ async def begin_batch(request: Request, use_cases: UseCasesOf, credential: Calle
     """Begin runs one after another, and return them; the first that is refused ends it with its problem."""
     wanted = await wanted_of(request, BatchRequest)
     runs = Runs(use_cases, credential)
-    started = [given(await runs.begin(one, one.thread_id)) for one in wanted.root]
+    started = [given(await runs.begin(one, one.thread_id, shows_page=False)) for one in wanted.root]
     return JsonResponse([_run(one) for one in started])
 
 
@@ -118,9 +126,9 @@ async def delete_run(use_cases: UseCasesOf, thread_id: str, run_id: str, credent
 
 @router.get("/threads/{thread_id}/runs/{run_id}/join")
 async def join(request: Request, use_cases: UseCasesOf, thread_id: str, run_id: str, credential: Caller) -> Response:
-    """Return the state at the end of a run."""
-    started = await _known(use_cases, credential, thread_id, run_id)
-    return _waited(request, use_cases, credential, started)
+    """Return the state at the end of a run, with the page of rows that `page` and `page_size` name."""
+    started = await _known(request, use_cases, credential, thread_id, run_id)
+    return await _waited(request, use_cases, credential, started)
 
 
 @router.get("/threads/{thread_id}/runs/{run_id}/stream")
@@ -134,7 +142,7 @@ async def follow_in_thread(
     cancel_on_disconnect: bool = False,
 ) -> Response:
     """Stream a run from its beginning, or behind `Last-Event-ID`."""
-    started = await _known(use_cases, credential, thread_id, run_id)
+    started = await _known(request, use_cases, credential, thread_id, run_id)
     return stream_of(request, use_cases, credential, started, modes_of(stream_mode), cancels=cancel_on_disconnect)
 
 
@@ -148,7 +156,7 @@ async def follow(
     cancel_on_disconnect: bool = False,
 ) -> Response:
     """Stream a run that has a thread of its own."""
-    started = await _known(use_cases, credential, run_id, run_id)
+    started = await _known(request, use_cases, credential, run_id, run_id)
     return stream_of(request, use_cases, credential, started, modes_of(stream_mode), cancels=cancel_on_disconnect)
 
 
@@ -207,20 +215,23 @@ def stream_of(
     cancels: bool = False,
     alone: bool = False,
     is_new: bool = False,
+    is_plain: bool = False,
 ) -> Response:
-    """Return the stream of a run, behind what the request has seen of it."""
+    """Return the stream of a run, behind what the request has seen of it; `is_plain`: without what begins and ends it."""
     query = started.reply.query_id
     seen = (-1, -1) if is_new else resume_point(request.headers.get("last-event-id", ""))
     if seen is None:
         raise Refused(Problem(ProblemCode.MALFORMED, "that is no event id of this stream"))
-    run = Run(query, started.thread, started.assistant, modes, started.earlier, links_base(request))
+    run = Run(query, started.thread, started.assistant, modes, started.earlier, links_base(request), is_plain)
     path = f"/runs/{query}" if alone else f"/threads/{started.thread}/runs/{query}"
     # The client that resumes does not repeat its modes.
-    asked = "&".join(f"stream_mode={mode}" for mode in modes)
+    asked = "&".join((*(f"stream_mode={mode}" for mode in modes), *([started.page.query_text] if started.page else ())))
+    runs = Runs(use_cases, credential)
 
     async def followed() -> AsyncIterator[str]:
         try:
-            async for text in with_heartbeat(frames(run, use_cases.queries, credential, seen)):
+            events = partial(use_cases.queries.stream, run.query, credential)
+            async for text in with_heartbeat(frames(run, events, partial(runs.end_of, page=started.page), seen)):
                 yield text
         except asyncio.CancelledError:
             if cancels and not use_cases.queries.is_closing:
@@ -249,12 +260,14 @@ async def with_heartbeat(made: AsyncIterator[str]) -> AsyncIterator[str]:
         following.cancel()
 
 
-def _waited(request: Request, use_cases: UseCases, credential: Credential, started: Started) -> Response:
+async def _waited(request: Request, use_cases: UseCases, credential: Credential, started: Started) -> Response:
     query, path = started.reply.query_id, f"/threads/{started.thread}/runs/{started.reply.query_id}"
     base_url = links_base(request)
-    headers = {"Location": f"{path}/join", "Content-Location": path}
+    page = f"?{started.page.query_text}" if started.page else ""
+    headers = {"Location": f"{path}/join{page}", "Content-Location": path}
+    runs = Runs(use_cases, credential)
     if started.reply.is_finished:
-        return JsonResponse(_end_state(started.reply, started, base_url), headers=headers)
+        return JsonResponse(await _end_state(started.reply, started, runs, base_url), headers=headers)
 
     async def body() -> AsyncIterator[str]:
         task = asyncio.ensure_future(ended(use_cases, query, credential, RUN_SECONDS_MAX))
@@ -262,21 +275,21 @@ def _waited(request: Request, use_cases: UseCases, credential: Credential, start
             # White space before JSON means nothing, and keeps the connection open.
             while not (await asyncio.wait({task}, timeout=HEARTBEAT_SECONDS))[0]:
                 yield "\n"
-            yield json.dumps(_end_state(task.result(), started, base_url), ensure_ascii=False)
+            yield json.dumps(await _end_state(task.result(), started, runs, base_url), ensure_ascii=False)
         finally:
             task.cancel()
 
     return StreamingResponse(body(), media_type="application/json", headers=headers)
 
 
-def _end_state(found: Reply | Problem, started: Started, base_url: str) -> Json:
-    if isinstance(found, Problem):
-        return {"__error__": {"error": str(found.code), "message": found.detail or str(found.code)}}
-    if not found.is_finished:
+async def _end_state(found: Reply | Problem, started: Started, runs: Runs, base_url: str) -> Json:
+    if isinstance(found, Reply) and not found.is_finished:
         return {"__error__": {"error": "timeout", "message": "the run did not end in time"}}
-    turn = turn_of(found.resource["answer"])
+    turn = found if isinstance(found, Problem) else await runs.end_of(found.resource["answer"], started.page)
+    if isinstance(turn, Problem):
+        return {"__error__": refusal_of(turn)}
     if run_status(turn) in ("error", "timeout"):
-        return {"__error__": error_of(found.resource["answer"])}
+        return {"__error__": error_of(turn["answer"])}
     values = values_of((*started.earlier, turn), base_url)
     interrupts = interrupts_of(turn)
     return {**values, "__interrupt__": interrupts} if interrupts else values
@@ -308,10 +321,17 @@ async def _turn(use_cases: UseCases, credential: Credential, thread: str, run: s
     return found
 
 
-async def _known(use_cases: UseCases, credential: Credential, thread: str, run: str) -> Started:
+def _whole_number(text: str) -> int | str:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else text
+
+
+async def _known(request: Request, use_cases: UseCases, credential: Credential, thread: str, run: str) -> Started:
+    names = [name for name in ("page", "page_size") if name in request.query_params]
+    asked = {name: _whole_number(request.query_params[name]) for name in names} or None
+    page = given(pagination_of(asked, "query"))
     reply = given(await use_cases.queries.read(run, credential))
     if reply.resource["thread_id"] != thread:
         raise Refused(Problem(ProblemCode.NOT_FOUND, f"Run {run[:64]} not found"))
     turns = thread_given(await Runs(use_cases, credential).turns(thread), thread)
     place = next((place for place, turn in enumerate(turns) if turn["query_id"] == run), len(turns))
-    return Started(reply, Assistant(), turns[:place])
+    return Started(reply, Assistant(), turns[:place], page)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
 from querybus.core.credential import Credential
 from querybus_gateway.admit import WAIT_SECONDS_MAX, AskRequest, RequestOptions
 from querybus_gateway.http.compatible.langgraph.objects import AUTO_NAMES, INTERRUPTS, Assistant
-from querybus_gateway.http.compatible.langgraph.requests import STREAM_MODES, RunRequest
+from querybus_gateway.http.compatible.langgraph.requests import STREAM_MODES, Pagination, RunRequest
+from querybus_gateway.http.compatible.langgraph.stream import turn_of
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.use_cases.bundle import UseCases
 from querybus_gateway.use_cases.followups.choice import chosen_option
@@ -24,16 +25,22 @@ _NO: Final = frozenset(("no", "n", "false", "ignore", "reject", "cancel", "否",
 _NOTHING_ASKED: Final = Problem(
     ProblemCode.QUESTION_EMPTY, "`input.messages` needs a message of a user, or `command.resume` an interrupt to answer"
 )
+_NO_PAGE: Final = Problem(
+    ProblemCode.INVALID,
+    "input.pagination: only a run that is waited for or streamed shows another page than the first;"
+    " GET /v1/queries/{run_id}/result?page=N has every page",
+)
 Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A run on its way, the assistant that it is of, and the turns of its thread before it, oldest first."""
+    """A run on its way, the assistant that it is of, the turns of its thread before it, oldest first, and the page wanted."""
 
     reply: Reply
     assistant: Assistant
     earlier: Sequence[Json]
+    page: Pagination | None = None
 
     @property
     def thread(self) -> str:
@@ -70,16 +77,28 @@ class Runs:
         names = ", ".join(one.connection or "text2sql_agent" for one in known[:10])
         return found or Problem(ProblemCode.INVALID, f"there is no such assistant; there are: {names}")
 
-    async def begin(self, run: RunRequest, thread: str | None) -> Started | Problem:
-        """Ask what a run asks."""
+    async def begin(self, run: RunRequest, thread: str | None, *, shows_page: bool = True) -> Started | Problem:
+        """Ask what a run asks; `shows_page` says that its rows are shown by the request that begins it."""
         if (fault := _fault(run)) is not None:
             return fault
         assistant = await self.assistant(run.assistant_id)
         if isinstance(assistant, Problem):
             return assistant
-        options = run.options()
+        options, page = run.options(), run.pagination
         if isinstance(options, Problem):
             return options
+        if isinstance(page, Problem):
+            return page
+        if page is not None and page.number > 1 and not shows_page:
+            return _NO_PAGE
+        if page is not None and page.size and "page_size" not in options.model_fields_set:
+            options = options.model_copy(update={"page_size": page.size})
+        started = await self._begun(run, thread, assistant, options)
+        return started if isinstance(started, Problem) else replace(started, page=page)
+
+    async def _begun(
+        self, run: RunRequest, thread: str | None, assistant: Assistant, options: RequestOptions
+    ) -> Started | Problem:
         if thread is None:
             if run.question is None:
                 return _NOTHING_ASKED
@@ -107,6 +126,22 @@ class Runs:
             known = await threads.record(thread, self._credential)
             return known if isinstance(known, Problem) else []
         return found["turns"]
+
+    async def end_of(self, answer: Json, page: Pagination | None) -> Json | Problem:
+        """Return the finished turn of an answer, with the page of rows that is wanted in place of the first."""
+        turn = turn_of(answer)
+        if self._credential.audience == "analyst":
+            # What the draft came from is part of the log, not of the answer.
+            known = await self.turns(answer["thread_id"])
+            of_thread = () if isinstance(known, Problem) else known
+            turn = next((one for one in of_thread if one["query_id"] == turn["query_id"]), turn)
+        if page is None or answer["outcome"] != "answered":
+            return turn
+        found = await self._use_cases.results.page(turn["query_id"], self._credential, page.number, page.size)
+        if isinstance(found, Problem):
+            return found
+        about = {name: value for name, value in found.items() if name not in ("rows", "columns", "query_id")}
+        return {**turn, "answer": {**answer, "rows": found["rows"], "pagination": about}}
 
     async def _record(self, thread: str, run: RunRequest) -> Json | Problem:
         found = await self._use_cases.threads.record(thread, self._credential)

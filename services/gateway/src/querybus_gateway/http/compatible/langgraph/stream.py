@@ -7,12 +7,11 @@ no id. So a resumed stream goes on behind exactly the frame that was seen last.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Final
 
-from querybus.core.credential import Credential
 from querybus_gateway.http.compatible.langgraph.objects import (
     GRAPH,
     LAST_NODE,
@@ -25,12 +24,14 @@ from querybus_gateway.http.compatible.langgraph.objects import (
     text_of,
     values_of,
 )
-from querybus_gateway.use_cases.queries import Queries
+from querybus_gateway.http.compatible.langgraph.state_fields import state_fields
+from querybus_gateway.problems import Problem
 from querybus_gateway.use_cases.resources import Frame
 
 Json = dict[str, Any]
 NODES: Final = {"drafted": "generator", "approved": "validator", "returned": "recovery", "confirmed": "validator"}
 _FIRST_ID: Final = (0, 0)
+_ENDING: Final = ("outcome", "code", "pagination")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,8 @@ class Run:
     modes: Sequence[str]
     earlier: Sequence[Mapping[str, Any]]
     base_url: str
+    is_plain: bool = False
+    """Only the frames of its modes: no `metadata` before them, no `end` behind them."""
 
 
 def resume_point(last_event_id: str) -> tuple[int, int] | None:
@@ -61,21 +64,30 @@ def resume_point(last_event_id: str) -> tuple[int, int] | None:
     return int(sequence), int(place)
 
 
-async def frames(run: Run, queries: Queries, credential: Credential, seen: tuple[int, int]) -> AsyncGenerator[str]:
-    """Yield the run's frames behind the one that was seen last; ends with `end` or `error`."""
-    if seen < _FIRST_ID:
+async def frames(
+    run: Run,
+    events_behind: Callable[[int], AsyncGenerator[Frame]],
+    end_of: Callable[[Json], Awaitable[Json | Problem]],
+    seen: tuple[int, int],
+) -> AsyncGenerator[str]:
+    """Yield the run's frames behind the one that was seen last; ends with `end` or `error`.
+
+    `events_behind` streams the query's events behind a sequence, `end_of` makes the finished turn of an answer.
+    """
+    if seen < _FIRST_ID and not run.is_plain:
         yield frame("metadata", {"run_id": run.query, "attempt": 1}, "0-0")
     finished = False
-    async with aclosing(queries.stream(run.query, credential, max(0, seen[0] - 1))) as events:
+    async with aclosing(events_behind(max(0, seen[0] - 1))) as events:
         async for event in events:
             if event.sequence is None:
                 for name, data in _of_progress(run, event.data):
                     yield frame(name, data)
                 continue
-            for place, (name, data) in enumerate(_of_event(run, event)):
+            finished = event.event == "finished"
+            made = _of_end(run, event.data, await end_of(event.data["answer"])) if finished else _of_event(run, event)
+            for place, (name, data) in enumerate(made):
                 if (event.sequence, place) > seen:
                     yield frame(name, data, f"{event.sequence}-{place}")
-            finished = event.event == "finished"
     if not finished:
         yield frame("error", {"error": "timeout", "message": "the run did not end in time"})
 
@@ -89,6 +101,11 @@ def frame(event: str, data: Any, frame_id: str = "") -> str:
 def error_of(answer: Mapping[str, Any]) -> Json:
     """Return how a run failed."""
     return {"error": str(answer.get("code") or answer["outcome"]), "message": answer["message"]}
+
+
+def refusal_of(problem: Problem) -> Json:
+    """Return why a run's end cannot be shown."""
+    return {"error": str(problem.code), "message": problem.detail or str(problem.code)}
 
 
 def turn_of(answer: Mapping[str, Any]) -> Json:
@@ -108,14 +125,14 @@ def _of_progress(run: Run, note: Json) -> list[tuple[str, Any]]:
 
 def _of_event(run: Run, event: Frame) -> list[tuple[str, Any]]:
     """Return the frames of a stored event, always the same for the same modes."""
-    if event.event == "finished":
-        return _of_end(run, event.data)
     made: list[tuple[str, Any]] = []
     if event.event in ("asked", "confirmed") and "values" in run.modes:
         question = event.data.get("question")
         values = values_of(run.earlier, run.base_url)
         messages = [*values["messages"], *([human_message(run.query, question)] if question else [])]
-        made.append(("values", {"messages": messages, "query_id": run.query}))
+        made.append(
+            ("values", {"messages": messages, "query_id": run.query, **state_fields({"last_event": event.event})})
+        )
     if "custom" in run.modes:
         made.append(("custom", event.data))
     node = NODES.get(event.event) or str(event.data.get("stage") or "executor")
@@ -124,9 +141,10 @@ def _of_event(run: Run, event: Frame) -> list[tuple[str, Any]]:
     return made
 
 
-def _of_end(run: Run, data: Json) -> list[tuple[str, Any]]:
-    answer = data["answer"]
-    turn = turn_of(answer)
+def _of_end(run: Run, data: Json, turn: Json | Problem) -> list[tuple[str, Any]]:
+    if isinstance(turn, Problem):
+        return [("error", refusal_of(turn))]
+    answer = turn["answer"]
     text, interrupts = text_of(turn, run.base_url), interrupts_of(turn)
     made: list[tuple[str, Any]] = []
     if "custom" in run.modes:
@@ -135,7 +153,9 @@ def _of_end(run: Run, data: Json) -> list[tuple[str, Any]]:
         paragraphs = text.split("\n\n")
         for number, paragraph in enumerate(paragraphs):
             is_last = number == len(paragraphs) - 1
-            chunk = _chunk(answer_id(run.query), paragraph if is_last else f"{paragraph}\n\n", is_last=is_last)
+            chunk = _chunk(
+                answer_id(run.query), paragraph if is_last else f"{paragraph}\n\n", answer if is_last else None
+            )
             made.append(("messages", [chunk, _chunk_metadata(run, LAST_NODE)]))
     if "messages" in run.modes:
         made.append(("messages/complete", [ai_message(run.query, text)]))
@@ -148,6 +168,8 @@ def _of_end(run: Run, data: Json) -> list[tuple[str, Any]]:
         values = values_of((*run.earlier, turn), run.base_url)
         made.append(("values", {**values, "__interrupt__": interrupts} if interrupts else values))
     status = run_status(turn)
+    if run.is_plain:
+        return made
     if status in ("error", "timeout"):
         made.append(("error", error_of(answer)))
     else:
@@ -155,11 +177,12 @@ def _of_end(run: Run, data: Json) -> list[tuple[str, Any]]:
     return made
 
 
-def _chunk(message: str, text: str, *, is_last: bool = False) -> Json:
+def _chunk(message: str, text: str, answer: Mapping[str, Any] | None = None) -> Json:
+    """Return a part of a message; the last one, with its answer, says how the run ended."""
     return {
         "content": text,
         "additional_kwargs": {},
-        "response_metadata": {},
+        "response_metadata": {name: answer[name] for name in _ENDING if name in answer} if answer else {},
         "type": "AIMessageChunk",
         "name": None,
         "id": message,
@@ -167,7 +190,7 @@ def _chunk(message: str, text: str, *, is_last: bool = False) -> Json:
         "invalid_tool_calls": [],
         "usage_metadata": None,
         "tool_call_chunks": [],
-        "chunk_position": "last" if is_last else None,
+        "chunk_position": "last" if answer else None,
     }
 
 
