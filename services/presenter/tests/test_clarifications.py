@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from datetime import date
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from querybus.core.subjects import EventName, StageName
 from querybus.text.disclosure import leaks
 from querybus_presenter.present import render
 from querybus_presenter.wording.texts import AUDIENCES, LANGUAGES, load_texts
+from querybus_translator import Translated, translate
 
 WORDS = load_texts()
 READERS: list[tuple[Language, Audience]] = list(product(LANGUAGES, AUDIENCES))
@@ -207,3 +209,69 @@ def test_whatever_offers_options_says_why(outcome: Outcome, code: FailureCode | 
     answer = ended(outcome, code, "en")
     assert answer.options
     assert answer.trigger is not None
+
+
+# Over data without dates
+
+
+FIGURES = Table(
+    name="rdg",
+    display_names={"en": "readings", "zh": "读数"},
+    primary_key=("rdg_id",),
+    columns=(
+        Column(name="rdg_id", type="INTEGER", kind=ColumnKind.INTEGER, display_names={"en": "number", "zh": "编号"}),
+        Column(name="prs", type="REAL", kind=ColumnKind.NUMBER, display_names={"en": "pressure", "zh": "压力"}),
+        Column(name="tmp", type="REAL", kind=ColumnKind.NUMBER, display_names={"en": "temperature", "zh": "温度"}),
+    ),
+)
+FIGURES_ASKED = {"en": "Show all readings", "zh": "显示所有读数"}
+
+
+def asked_of_figures(code: FailureCode, language: Language) -> Any:
+    envelope = Envelope[Concluded](
+        event=EventName.CONCLUDED,
+        query_id="q",
+        thread_id="t",
+        tenant="acme",
+        user="ann",
+        audience="business",
+        connection="shop",
+        question=FIGURES_ASKED[language],
+        language=language,
+        asked_at=0,
+        deadline_at=60_000,
+        body=Concluded(
+            outcome=Outcome.FAILED,
+            code=code,
+            stage=StageName.EXECUTOR,
+            sql='SELECT r."prs", r."tmp" FROM "rdg" AS r',
+            # Linking had offered more tables than the statement reads.
+            analysis=Analysis(tables=("cust_tbl", "rdg")),
+        ),
+    )
+    catalog = CATALOG.model_copy(update={"tables": (*CATALOG.tables, FIGURES)})
+    return render(envelope, catalog, WORDS[language, "business"]).body.answer
+
+
+@pytest.mark.parametrize("code", [FailureCode.TIMEOUT, FailureCode.COLUMN_NOT_FOUND, FailureCode.COST])
+def test_options_for_a_table_of_figures_name_its_own_figures_and_no_days_or_cities_of_others(code: FailureCode) -> None:
+    for language in LANGUAGES:
+        options = asked_of_figures(code, language).options
+        said = " ".join(f"{option.text} {option.question}" for option in options)
+        others = {"en": ("30 days", "month", "period", "city", "Lyon"), "zh": ("30天", "按月", "时间", "城市", "Lyon")}
+        assert not [word for word in others[language] if word in said], said
+        assert {"en": "by pressure", "zh": "压力最高"}[language] in said
+        assert {"en": "by number", "zh": "编号最高"}[language] not in said, "a key is no figure"
+        assert len(options) == len({option.question for option in options}) == 3
+
+
+def test_options_for_a_table_of_figures_can_be_asked_as_they_stand() -> None:
+    catalog = CATALOG.model_copy(update={"tables": (FIGURES,)})
+    for language in LANGUAGES:
+        options = asked_of_figures(FailureCode.TIMEOUT, language).options
+        read = [translate(option.question, catalog, today=date(2026, 6, 30)) for option in options]
+        assert [item.sql.partition("FROM")[2].strip() for item in read if isinstance(item, Translated)] == [
+            '"rdg" ORDER BY "prs" DESC LIMIT 10',
+            '"rdg" WHERE "tmp" > (SELECT AVG("tmp") FROM "rdg")',
+            '"rdg"',
+        ]

@@ -56,7 +56,7 @@ from querybus_presenter.wording.notes import model_set_up_note, notes_of
 from querybus_presenter.wording.options import OPTIONS_MAX, OPTIONS_MIN, Subject, class_of, options, trigger_of
 from querybus_presenter.wording.phrases import column_phrases
 from querybus_presenter.wording.reading import reading
-from querybus_presenter.wording.statement import is_plan, read
+from querybus_presenter.wording.statement import is_plan, read, tables_read
 from querybus_presenter.wording.texts import Texts, Words
 
 _EXPLAINED: Final = (Outcome.ANSWERED, Outcome.PREPARED)
@@ -335,7 +335,9 @@ class _Context:
         name = class_of(body.outcome, body.code, clarification.trigger if clarification else None)
         if name is None or len(result) >= OPTIONS_MIN:
             return tuple(result)
-        subject = Subject(self.envelope.question, self.catalog, self.tables, self.texts)
+        sql = body.sql or (self.envelope.attempts[-1].sql if self.envelope.attempts else None)
+        tables = tables_read(sql, self.catalog) or self.tables
+        subject = Subject(self.envelope.question, self.catalog, tables, self.texts)
         for option in options(name, subject):
             if len(result) < OPTIONS_MAX and grammar_faults(option.question) <= own_faults:
                 result.append(option.model_copy(update={"id": _free_id(result)}))

@@ -1,7 +1,8 @@
 """The two or three ways on that an outcome offers, each a complete question with a typed action.
 
 Texts come from the files; the questions are made of the person's own question and of the catalog's names for people
-(display names and comments), never of technical names. Without such names the plain form of a question is used.
+(display names and comments), never of technical names. Without such names the plain form of a question is used. Where
+the tables of the question hold nothing but figures, the questions are about these figures, not about periods.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from itertools import islice
 from typing import Final
 
 from querybus.core.asking_back import Option, OptionAction, Trigger
-from querybus.core.catalog import Catalog, Column, ColumnKind
+from querybus.core.catalog import Catalog, Column, ColumnKind, Language, Table
 from querybus.core.failure import FailureCode
 from querybus.core.messages import Outcome
 from querybus.text.disclosure import leaks
@@ -75,6 +76,11 @@ CODE_TRIGGERS: Final[dict[FailureCode, Trigger]] = {
     FailureCode.CANCELLED: Trigger.INTERRUPTED,
 }
 """Why an ending without a clarification offers its options; a code without a row is an execution that failed."""
+_FORMS_OF_FIGURES: Final = {
+    OptionAction.NARROW_PERIOD: "narrow_figures",
+    OptionAction.ADD_FILTER: "add_filter_figures",
+    OptionAction.AGGREGATE: "aggregate_figures",
+}
 _OFFERING: Final = frozenset(
     {Outcome.CLARIFICATION, Outcome.REFUSED, Outcome.FAILED, Outcome.CANCELLED, Outcome.EXPIRED}
 )
@@ -132,14 +138,26 @@ def options(name: str, subject: Subject) -> tuple[Option, ...]:
     # Of what nobody counts ("weather") there is no such question.
     sound = (label for label in _tables(subject) if not grammar_faults(choose.format(label=label)))
     offered = list(islice(sound, OPTIONS_MAX))
+    figures = _figures(subject)
     options: list[Option] = []
     for n, link in enumerate(listed, 1):
         # The first choice of data asks what there is; each further one names data that there is.
         earlier = sum(before.action is OptionAction.CHOOSE_SOURCE for before in listed[: n - 1])
         is_open = name in ("table", "reading") and earlier == 0
         label = None if is_open or not offered else offered[(earlier - 1) % len(offered)]
-        options.append(Option(id=str(n), text=link.text, question=_question(link, subject, label), action=link.action))
+        options.append(_option(str(n), link, subject, label, figures))
     return tuple(options)
+
+
+def _option(number: str, link: OptionText, subject: Subject, table: str | None, figures: tuple[str, ...]) -> Option:
+    if not figures or not (form := _FORMS_OF_FIGURES.get(link.action)):
+        return Option(id=number, text=link.text, question=_question(link, subject, table), action=link.action)
+    called = next(_tables(subject), None)
+    # Two options say two things: a filter is of the last column of figures, the others of the first.
+    label = figures[-1] if link.action is OptionAction.ADD_FILTER else figures[0]
+    question = subject.texts.questions[form].format(stem=subject.stem, label=label, table=called or label)
+    action = OptionAction.ADD_FILTER if link.action is OptionAction.NARROW_PERIOD else link.action
+    return Option(id=number, text=link.text_of_figures or link.text, question=question, action=action)
 
 
 def _question(option: OptionText, subject: Subject, table: str | None) -> str:
@@ -170,9 +188,14 @@ def _tables(subject: Subject) -> Iterator[str]:
     named = [table for item in subject.tables if (table := subject.catalog.table_at(item)) is not None]
     others = (table for table in subject.catalog.tables if not any(table is known for known in named))
     for table in (*named, *others):
-        label = table_label(table, subject.texts.language)
+        label = _plural_label(table, subject.texts.language)
         if label is not None:
-            yield plural(within_sentence(label)) if subject.texts.language == "en" else label
+            yield label
+
+
+def _plural_label(table: Table, language: Language) -> str | None:
+    label = table_label(table, language)
+    return plural(within_sentence(label)) if label is not None and language == "en" else label
 
 
 def _columns(subject: Subject) -> Iterator[tuple[str, Column]]:
@@ -185,6 +208,26 @@ def _columns(subject: Subject) -> Iterator[tuple[str, Column]]:
             label = column_label(column, subject.catalog, subject.texts.language)
             if label is not None and not column.personal:
                 yield label, column
+
+
+def _figures(subject: Subject) -> tuple[str, ...]:
+    """Return what people call the figures of tables that hold nothing else but keys; empty of all other tables."""
+    if subject.catalog is None:
+        return ()
+    labels: list[str] = []
+    for item in subject.tables:
+        table = subject.catalog.table_at(item)
+        if table is None:
+            continue
+        keys = {*table.primary_key, *(name for key in table.foreign_keys for name in key.columns)}
+        for column in table.columns:
+            if column.name in keys:
+                continue
+            if column.kind not in (ColumnKind.INTEGER, ColumnKind.NUMBER):
+                return ()
+            label = column_label(column, subject.catalog, subject.texts.language)
+            labels += [label] if label is not None and not column.personal else []
+    return tuple(labels)
 
 
 def _groups(column: Column) -> bool:

@@ -10,7 +10,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from querybus.core.catalog import Dialect
+from querybus.core.catalog import Catalog, Dialect
 from querybus.core.failure import Failure
 from querybus.sql.parse import parse
 
@@ -25,6 +25,15 @@ def read(sql: str, dialect: Dialect) -> exp.Expr | None:
         return None
     statement = parse(sql, dialect)
     return None if isinstance(statement, Failure) else statement.tree
+
+
+def tables_read(sql: str | None, catalog: Catalog | None) -> tuple[str, ...]:
+    """Return the tables of the catalog that a statement reads, as `Catalog.table_at` takes them."""
+    tree = read(sql, catalog.dialect) if sql is not None and catalog is not None else None
+    if tree is None or catalog is None:
+        return ()
+    named = (".".join(part for part in (table.db, table.name) if part) for table in tree.find_all(exp.Table))
+    return tuple(dict.fromkeys(name for name in named if name and catalog.table_at(name) is not None))
 
 
 def is_plan(sql: str | None) -> bool:

@@ -28,6 +28,8 @@ class OptionText:
 
     text: str
     action: OptionAction
+    text_of_figures: str = ""
+    """The text where the question reads nothing but figures: they are narrowed, and no period."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,9 @@ def _read(language: Language, name: str) -> dict[str, Any]:
 def _texts(language: Language, shared: dict[str, Any], deviations: dict[str, Any]) -> Texts:
     rows: dict[str, Rows] = {name: {**shared[name], **deviations.get(name, {})} for name in _ROWS}
     options = {
-        name: tuple(OptionText(item["text"], OptionAction(item["action"])) for item in listed)
+        name: tuple(
+            OptionText(item["text"], OptionAction(item["action"]), item.get("text_of_figures", "")) for item in listed
+        )
         for name, listed in shared["options"].items()
     }
     return Texts(language=language, options=options, **rows)
