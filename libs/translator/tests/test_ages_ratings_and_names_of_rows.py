@@ -116,7 +116,7 @@ CHARITY = catalog_of(CHARITY_ROWS, {})
             FARMS,
             FARMS_ROWS,
             "Workers by position and year",
-            [("driver", "2017", 1), ("picker", "2016", 1), ("picker", "2018", 1)],
+            [("picker", "2016", 1), ("driver", "2017", 1), ("picker", "2018", 1)],
         ),
         (FARMS, FARMS_ROWS, "How many tons were harvested?", [(70.0,)]),
         (FARMS, FARMS_ROWS, "Owner of each farm", [("Hill", "Meg Dunn"), ("Brook", "Tom Hale")]),

@@ -72,7 +72,9 @@ def test_months_are_those_of_the_day_that_the_verb_names() -> None:
     paid = sql("How many invoices were paid per month?")
     assert "STRFTIME('%Y-%m', \"paid_on\")" in paid
     assert "issued_on" not in paid
-    assert sql("How many boats were sold per year?").count("sold_on") == 2
+    per_year = sql("How many boats were sold per year?")
+    assert per_year.count("sold_on") == 3, "shown, grouped and in order"
+    assert "WHERE" not in per_year
 
 
 def test_a_day_that_every_row_has_is_no_condition() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from querybus.core.catalog import ColumnKind
 from querybus_translator.language.lexicon import Op
 from querybus_translator.language.stems import base_form
 from querybus_translator.language.time.words import RECURRING
@@ -48,6 +49,17 @@ def order_of_groups(
             sketch.doubts += 0.0 if is_one and not figures else 1.0
         result.append(ordering)
     return result
+
+
+def times_in_order(form: Form, index: CatalogIndex) -> tuple[Ordering, ...]:
+    """Return the order of groups by time, which a database gives in any order: first to last, then by what else they are of."""
+    called = {column: index.column(column.table, column.column) for column in form.group}
+    times = [column for column in form.group if column.part is not None or called[column].kind in _DAYS]
+    others = [column for column in form.group if column not in times and not called[column].personal] if times else []
+    return tuple(Ordering(Measure(column), descending=False) for column in (*times, *others))
+
+
+_DAYS = frozenset({ColumnKind.DATE, ColumnKind.DATETIME})
 
 
 def _is_said_in_all(sketch: Sketch, column: ColumnRef) -> bool:

@@ -35,6 +35,7 @@ from querybus_translator.writing.form import (
     condition_tables,
     tables_of,
 )
+from querybus_translator.writing.group_order import times_in_order
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +153,9 @@ class _Writer:
         self.ways: list[tuple[int, tuple[frozenset[int], ...]]] = []
 
     def query(self, form: Form) -> exp.Query:
-        select = self._select(form)
         if form.combined is None:
-            return select
+            return self._select(replace(form, order=form.order or times_in_order(form, self._index)))
+        select = self._select(form)
         combination, other = form.combined
         return _COMBINATIONS[combination](this=select, expression=self._select(other), distinct=True)
 

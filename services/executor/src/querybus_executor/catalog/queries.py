@@ -206,9 +206,9 @@ def _with_values(table: Table, column: Column, found: Answer, rows: int | None, 
     if not found:
         return column
     column = known.judged(table, column, [str(value or "") for value, _, _ in found])
-    if column.personal:
-        return column
     distinct = int(found[0][2] or 0)
+    if column.personal:
+        return column.model_copy(update={"distinct_count": distinct if rows is not None else None})
     few = distinct <= COLUMN_VALUES_MAX
     # Of a column with more values than are kept only the ones that recur say anything about the next question.
     kept = tuple(

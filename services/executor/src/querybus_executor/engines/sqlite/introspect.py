@@ -274,10 +274,10 @@ def _with_value(table: Table, column: Column, counted: int | None, rows: _Rows, 
         )
         return column.model_copy(update=empty)
     column = known.judged(table, column, [str(value or "") for value, _, _ in result])
-    if column.personal:
-        return column
     distinct = int(result[0][2])
     scanned_all = counted is not None and counted <= ROWS_SAMPLED_MAX
+    if column.personal:
+        return column.model_copy(update={"distinct_count": distinct if scanned_all else None})
     few = distinct <= COLUMN_VALUES_MAX
     # Of a column with more values than are kept only the ones that recur say anything about the next question.
     kept = tuple(
