@@ -28,6 +28,7 @@ from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExport
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import SpanKind, TraceFlags
 
+from querybus.core.catalog import Dialect
 from querybus.core.failure import FailureCode
 from querybus.core.subjects import EventName, StageName
 from querybus.ops.trace import (
@@ -110,7 +111,7 @@ def _call(services: Services, stage: StageName) -> None:
 
 
 def _database(purpose: str) -> None:
-    attributes = database_attributes("sqlite", CONNECTION, purpose)
+    attributes = database_attributes(Dialect.SQLITE, CONNECTION, purpose)
     with call_span(f"{purpose} {CONNECTION}", attributes, content=statement_content(SQL)):
         pass
 

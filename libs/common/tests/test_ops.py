@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor
 
+from querybus.core.catalog import Dialect
 from querybus.core.envelope import Attempt, Envelope
 from querybus.core.failure import FailureCode
 from querybus.core.messages import Answer, Finished, Origin, Outcome
@@ -202,7 +203,9 @@ def test_a_statement_is_in_a_span_only_where_content_is_switched_on(with_content
     tracing = Tracing("executor", ratio=1.0, processor=kept, with_content=with_content)
     with (
         tracing.span("executor"),
-        call_span("execute shop", database_attributes("postgres", "shop", "execute"), content=statement_content("S")),
+        call_span(
+            "execute shop", database_attributes(Dialect.POSTGRESQL, "shop", "execute"), content=statement_content("S")
+        ),
     ):
         pass
     result = dict(kept.spans[0].attributes or {})

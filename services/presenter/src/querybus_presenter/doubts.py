@@ -13,16 +13,14 @@ from typing import Final
 
 from sqlglot import exp
 
-from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
+from querybus.core.catalog import Catalog, Column, ColumnKind, Table
 from querybus.core.messages import Result
+from querybus.engines import ENGINES
+from querybus.engines.record import Grouping
 from querybus.sql.conditions.scope import Scope, conjuncts, projection, scope_of
 from querybus.sql.names.meaning import table_meant
 from querybus_presenter.summaries.values import number
 
-_WHOLE_DIVISION: Final = frozenset({Dialect.SQLITE, Dialect.POSTGRESQL})
-"""Dialects in which a whole number by a whole number is a whole number."""
-_LOOSE_GROUPS: Final = frozenset({Dialect.SQLITE, Dialect.MYSQL})
-"""Dialects that show any row's value of a column that is not grouped."""
 _YEAR: Final = re.compile(r"[12]\d{3}")
 _NUMBER: Final = re.compile(r"-?\d+(?:[.,]\d+)?")
 _SHARE: Final = re.compile(r"share|percent|proportion|pct|fraction|占比|百分比|比例|份额", re.IGNORECASE)
@@ -64,11 +62,12 @@ def doubts(
 
 def _of_query(scope: Scope, catalog: Catalog) -> Iterator[Doubt]:
     select = scope.select
-    if catalog.dialect in _WHOLE_DIVISION and any(_is_whole_division(node, scope) for node in _own(select, exp.Div)):
+    engine = ENGINES[catalog.dialect]
+    if engine.divides_whole and any(_is_whole_division(node, scope) for node in _own(select, exp.Div)):
         yield Doubt.WHOLE_DIVISION
     if _is_multiplied(scope):
         yield Doubt.MULTIPLIED
-    if catalog.dialect in _LOOSE_GROUPS and _is_ungrouped(scope):
+    if engine.grouping is Grouping.TAKES_ANY_ROW and _is_ungrouped(scope):
         yield Doubt.UNGROUPED
     for part in (item for whole in conjuncts(select) for item in whole.find_all(*_COMPARED)):
         column = _column(part.this, scope)

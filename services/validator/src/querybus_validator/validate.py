@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, cast
 
 from querybus.core.asking_back import Clarification, Confirmation, Trigger
-from querybus.core.catalog import Catalog, Dialect
+from querybus.core.catalog import Catalog
 from querybus.core.envelope import (
     Attempt,
     Delivery,
@@ -38,6 +38,7 @@ from querybus.core.options import OnExecutionFailure, Options
 from querybus.core.policy import Access, Connection, ConnectionPolicy, Reader
 from querybus.core.requests.rpc import ExplainReply, ExplainRequest, ProbeRequest
 from querybus.core.subjects import EventName, StageName
+from querybus.engines import ENGINES
 from querybus.sql.check import NOT_ASKED_NOTE, Checked, check_in_doubt
 from querybus.sql.write import CheckedWrite, check_write, count_of, is_change, sha256_of
 from querybus_validator.opinion import PLAN_RULE, Check, Opinion, is_over_soft, over_hard, rows_of
@@ -47,17 +48,7 @@ OVERRULED_NOTE: Final = "The engine knows a column that the catalog does not."
 
 NO_PLAN_NOTE: Final = "This engine gives no plan that could be read safely."
 
-_PLANS: Final = {
-    Dialect.SQLITE: "EXPLAIN QUERY PLAN",
-    Dialect.DUCKDB: "EXPLAIN",
-    Dialect.POSTGRESQL: "EXPLAIN",
-    Dialect.MYSQL: "EXPLAIN",
-}
-"""What gives a plan that people can read, where that was shown on a server."""
-
 _PREPARED: Final = frozenset({Operation.GENERATE, Operation.VALIDATE, Operation.EXPLAIN})
-_CHECKED_BY_RUNNING: Final = frozenset({Dialect.SQLITE})
-"""Engines that expect nothing of a statement: preparing is all of their EXPLAIN, and running begins with it."""
 
 
 async def validate(
@@ -114,7 +105,7 @@ class _Context:
     def is_checked_by_running(self) -> bool:
         """Whether a run follows that says all that the engine would say now, and its failures are treated alike."""
         body, options = self.envelope.body, self.envelope.options
-        if self.connection.dialect not in _CHECKED_BY_RUNNING or options.dry_run:
+        if not ENGINES[self.connection.dialect].explains_by_preparing or options.dry_run:
             return False
         runs = isinstance(body, Confirmed) or body.operation not in _PREPARED
         return runs and options.on_execution_failure is not OnExecutionFailure.CLARIFY_FIRST
@@ -199,7 +190,7 @@ def _plan_of(context: _Context, body: Drafted, row_limit: int) -> Checked | None
     """Return the statement that asks the engine for its plan, where that is what was asked for and it can be read so."""
     if body.operation is not Operation.EXPLAIN or context.envelope.options.dry_run:
         return None
-    asking = _PLANS.get(context.connection.dialect)
+    asking = ENGINES[context.connection.dialect].plan_form
     if asking is None:
         return None
     checked = context.static(f"{asking} {body.draft.sql}", row_limit)

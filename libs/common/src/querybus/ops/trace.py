@@ -24,6 +24,8 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
 from opentelemetry.trace import NonRecordingSpan, SpanContext, SpanKind, StatusCode, TraceFlags
 
+from querybus.engines import ENGINES
+from querybus.engines.dialect import Dialect
 from querybus.ops.settings import ServiceSettings
 
 Attributes = Mapping[str, str | int | float | bool]
@@ -220,10 +222,10 @@ def stage_attributes(
     }
 
 
-def database_attributes(dialect: str, connection: str, purpose: str) -> Attributes:
+def database_attributes(dialect: Dialect, connection: str, purpose: str) -> Attributes:
     """Return what describes a call of a database."""
     return {
-        "db.system.name": _DATABASES.get(dialect, dialect),
+        "db.system.name": ENGINES[dialect].telemetry_name,
         "db.namespace": connection,
         "db.operation.name": purpose,
         "db.query.summary": f"{purpose} {connection}",
@@ -252,7 +254,3 @@ def model_usage(model: str, tokens_in: int, tokens_out: int) -> Attributes:
 def prompt_content(messages_json: str) -> Attributes:
     """Return a prompt as content."""
     return {"gen_ai.input.messages": messages_json}
-
-
-_DATABASES: Final = {"postgres": "postgresql", "oracle": "oracle.db"}
-"""Where the conventions name an engine otherwise than we do."""

@@ -10,6 +10,8 @@ from typing import Final
 from sqlglot import exp
 
 from querybus.core.catalog import Dialect
+from querybus.engines import ENGINES
+from querybus.engines.record import Dual
 from querybus_semantic.compiling.conditions import (
     Context,
     conditions_of,
@@ -426,7 +428,7 @@ def _listed(rows: Sequence[Sequence[exp.Expr]], names: Sequence[str], dialect: D
             *[exp.alias_(value, name) for value, name in zip(row, names, strict=True)],
             exp.alias_(exp.Literal.number(1), "one"),
         )
-        terms.append(one.from_("DUAL", copy=False) if dialect is Dialect.ORACLE else one)
+        terms.append(one.from_("DUAL", copy=False) if ENGINES[dialect].dual is Dual.NEEDED else one)
     return _wrapped(_united(terms), names)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from sqlglot import exp
 
@@ -19,6 +18,7 @@ from querybus_semantic.compiling.branches import (
 from querybus_semantic.compiling.conditions import Context, compared, is_on_metric
 from querybus_semantic.compiling.dates import literal, starts_between
 from querybus_semantic.compiling.engines import finished
+from querybus_semantic.compiling.forms import FORMS
 from querybus_semantic.compiling.joins import name_of
 from querybus_semantic.compiling.leaves import Leaf, Leaves, field_named, formula_of
 from querybus_semantic.compiling.notes import Note, NoteKind, cut_groups
@@ -300,12 +300,9 @@ def _direct(branch: Branch, formulas: Mapping[str, exp.Expr], outputs: Sequence[
     return query
 
 
-_NULLS: Final = frozenset({Dialect.SQLITE, Dialect.CLICKHOUSE, Dialect.BIGQUERY})
-
-
 def _nothing(leaf: Leaf, dialect: Dialect) -> exp.Expr:
     """Return NULL, typed where a union needs it."""
-    if dialect in _NULLS:
+    if not FORMS[dialect].types_nulls:
         return exp.Null()
     if leaf.is_count:
         return exp.Cast(this=exp.Null(), to=exp.DType.BIGINT.into_expr())

@@ -12,6 +12,7 @@ from sqlglot import exp
 from querybus.core.catalog import Dialect
 from querybus_semantic.compiling.dates import literal, moved, start_of
 from querybus_semantic.compiling.expressions import aggregates, parse
+from querybus_semantic.compiling.forms import FORMS
 from querybus_semantic.compiling.joins import Joins
 from querybus_semantic.compiling.leaves import Leaf, Leaves, field_named, formula_of
 from querybus_semantic.compiling.paths import Path, many_side_path, path_between, why_no_path
@@ -136,9 +137,7 @@ def _literal(value: Value, kind: Type, dialect: Dialect) -> exp.Expr:
     if value is None:
         return exp.Null()
     if isinstance(value, bool):
-        return (
-            exp.Literal.number(int(value)) if dialect in {Dialect.SQLITE, Dialect.ORACLE} else exp.Boolean(this=value)
-        )
+        return exp.Boolean(this=value) if FORMS[dialect].has_booleans else exp.Literal.number(int(value))
     if isinstance(value, int | float):
         return exp.Literal.number(value)
     if kind in TIME_TYPES:

@@ -1,4 +1,4 @@
-"""Cutting dates to periods and moving them, in each dialect: SQL by table, and the same for dates that are known."""
+"""Cutting dates to periods and moving them: SQL by the engine's forms, and the same for dates that are known."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ import sqlglot
 from sqlglot import exp
 
 from querybus.core.catalog import Dialect
+from querybus.engines import ENGINES
 from querybus.sql.parse import GRAMMARS
+from querybus_semantic.compiling.forms import FORMS
 from querybus_semantic.layer.definitions import Calendar, Grain, Type
 from querybus_semantic.layer.refusal import Code, RefusedError
 
@@ -20,143 +22,7 @@ _Y: Final = "querybus_y"
 _DAYS: Final = {Grain.DAY: 1, Grain.WEEK: 7}
 _MONTHS: Final = {Grain.MONTH: 1, Grain.QUARTER: 3, Grain.YEAR: 12, Grain.FISCAL_QUARTER: 3, Grain.FISCAL_YEAR: 12}
 
-# How each dialect cuts {x} to the start of a period; "week" begins on Monday, "sunday" weeks on Sunday.
-_TRUNCATED: Final[dict[Dialect, dict[str, str]]] = {
-    Dialect.SQLITE: {
-        "hour": "strftime('%Y-%m-%d %H:00:00', {x})",
-        "day": "date({x})",
-        "week": "date({x}, 'weekday 0', '-6 days')",
-        "sunday": "date({x}, 'weekday 6', '-6 days')",
-        "month": "date({x}, 'start of month')",
-        "quarter": "date({x}, 'start of month', "
-        "CAST(-((CAST(strftime('%m', {x}) AS INTEGER) - 1) % 3) AS TEXT) || ' months')",
-        "year": "date({x}, 'start of year')",
-    },
-    Dialect.MYSQL: {
-        "hour": "CAST(DATE_FORMAT({x}, '%Y-%m-%d %H:00:00') AS DATETIME)",
-        "day": "DATE({x})",
-        "week": "DATE_SUB(DATE({x}), INTERVAL (WEEKDAY({x})) DAY)",
-        "sunday": "DATE_SUB(DATE({x}), INTERVAL (DAYOFWEEK({x}) - 1) DAY)",
-        "month": "DATE_SUB(DATE({x}), INTERVAL (DAYOFMONTH({x}) - 1) DAY)",
-        "quarter": "DATE_SUB(DATE_SUB(DATE({x}), INTERVAL (DAYOFMONTH({x}) - 1) DAY), INTERVAL ((MONTH({x}) - 1) % 3) MONTH)",
-        "year": "DATE_SUB(DATE({x}), INTERVAL (DAYOFYEAR({x}) - 1) DAY)",
-    },
-    Dialect.CLICKHOUSE: {
-        "hour": "toStartOfHour({x})",
-        "day": "toDate({x})",
-        "week": "toMonday({x})",
-        "sunday": "toStartOfWeek({x})",
-        "month": "toStartOfMonth({x})",
-        "quarter": "toStartOfQuarter({x})",
-        "year": "toStartOfYear({x})",
-    },
-    Dialect.ORACLE: {
-        "hour": "TRUNC({x}, 'HH24')",
-        "day": "TRUNC({x}, 'DD')",
-        "week": "TRUNC({x}, 'IW')",
-        "sunday": "TRUNC({x} + 1, 'IW') - 1",
-        "month": "TRUNC({x}, 'MM')",
-        "quarter": "TRUNC({x}, 'Q')",
-        "year": "TRUNC({x}, 'YYYY')",
-    },
-    Dialect.BIGQUERY: {
-        "hour": "TIMESTAMP_TRUNC({x}, HOUR)",
-        "day": "CAST({x} AS DATE)",
-        "week": "DATE_TRUNC(CAST({x} AS DATE), WEEK(MONDAY))",
-        "sunday": "DATE_TRUNC(CAST({x} AS DATE), WEEK(SUNDAY))",
-        "month": "DATE_TRUNC(CAST({x} AS DATE), MONTH)",
-        "quarter": "DATE_TRUNC(CAST({x} AS DATE), QUARTER)",
-        "year": "DATE_TRUNC(CAST({x} AS DATE), YEAR)",
-    },
-}
-_BY_DATE_TRUNC: Final = {
-    "hour": "DATE_TRUNC('HOUR', {x})",
-    "day": "CAST({x} AS DATE)",
-    "week": "CAST(DATE_TRUNC('WEEK', {x}) AS DATE)",
-    "sunday": "CAST(DATE_TRUNC('WEEK', {x} + INTERVAL '1 day') AS DATE) - 1",
-    "month": "CAST(DATE_TRUNC('MONTH', {x}) AS DATE)",
-    "quarter": "CAST(DATE_TRUNC('QUARTER', {x}) AS DATE)",
-    "year": "CAST(DATE_TRUNC('YEAR', {x}) AS DATE)",
-}
-_TRUNCATED[Dialect.POSTGRESQL] = _BY_DATE_TRUNC
-_TRUNCATED[Dialect.DUCKDB] = _BY_DATE_TRUNC
-_TRUNCATED[Dialect.SNOWFLAKE] = _BY_DATE_TRUNC | {
-    "sunday": "DATEADD(DAY, -1, DATE_TRUNC('WEEK', DATEADD(DAY, 1, CAST({x} AS DATE))))"
-}
-
-# The weekday of {x}, beginning with Monday: from 0 or from 1 on.
-_WEEKDAYS: Final[dict[Dialect, tuple[str, int]]] = {
-    Dialect.SQLITE: ("(CAST(strftime('%w', {x}) AS INTEGER) + 6) % 7", 0),
-    Dialect.POSTGRESQL: ("EXTRACT(ISODOW FROM {x})", 1),
-    Dialect.DUCKDB: ("EXTRACT(ISODOW FROM {x})", 1),
-    Dialect.MYSQL: ("WEEKDAY({x})", 0),
-    Dialect.CLICKHOUSE: ("toDayOfWeek({x})", 1),
-    Dialect.ORACLE: ("TRUNC({x}) - TRUNC({x}, 'IW')", 0),
-    Dialect.SNOWFLAKE: ("DAYOFWEEKISO({x})", 1),
-    Dialect.BIGQUERY: ("MOD(EXTRACT(DAYOFWEEK FROM {x}) + 5, 7)", 0),
-}
-# Whole days from {x} to {y}.
-_DAYS_BETWEEN: Final[dict[Dialect, str]] = {
-    Dialect.SQLITE: "julianday(date({y})) - julianday(date({x}))",
-    Dialect.POSTGRESQL: "CAST({y} AS DATE) - CAST({x} AS DATE)",
-    Dialect.DUCKDB: "DATE_DIFF('DAY', CAST({x} AS DATE), CAST({y} AS DATE))",
-    Dialect.MYSQL: "DATEDIFF({y}, {x})",
-    Dialect.CLICKHOUSE: "dateDiff('day', {x}, {y})",
-    Dialect.ORACLE: "TRUNC({y}) - TRUNC({x})",
-    Dialect.SNOWFLAKE: "DATEDIFF(DAY, {x}, {y})",
-    Dialect.BIGQUERY: "DATE_DIFF(CAST({y} AS DATE), CAST({x} AS DATE), DAY)",
-}
-# Where a moment is a number of days a second is no exact part of one: rounded, sixty minutes are sixty.
-_MOMENTS_BETWEEN: Final[dict[Dialect, str]] = {
-    Dialect.SQLITE: "ROUND((julianday({y}) - julianday({x})) * 86400) / {seconds}",
-    Dialect.POSTGRESQL: "EXTRACT(EPOCH FROM {y} - {x}) / {seconds}",
-    Dialect.DUCKDB: "DATE_DIFF('SECOND', {x}, {y}) / {seconds}",
-    Dialect.MYSQL: "TIMESTAMPDIFF(SECOND, {x}, {y}) / {seconds}",
-    Dialect.CLICKHOUSE: "dateDiff('second', {x}, {y}) / {seconds}",
-    Dialect.ORACLE: "ROUND((CAST({y} AS DATE) - CAST({x} AS DATE)) * 86400) / {seconds}",
-    Dialect.SNOWFLAKE: "DATEDIFF(SECOND, {x}, {y}) / {seconds}",
-    Dialect.BIGQUERY: "TIMESTAMP_DIFF(CAST({y} AS TIMESTAMP), CAST({x} AS TIMESTAMP), SECOND) / {seconds}",
-}
 _SECONDS: Final = {"minutes": "60.0", "hours": "3600.0"}
-_HOURS: Final[dict[Dialect, str]] = {
-    Dialect.SQLITE: "CAST(strftime('%H', {x}) AS INTEGER)",
-    Dialect.MYSQL: "HOUR({x})",
-    Dialect.CLICKHOUSE: "toHour({x})",
-    Dialect.ORACLE: "EXTRACT(HOUR FROM CAST({x} AS TIMESTAMP))",
-    Dialect.SNOWFLAKE: "HOUR({x})",
-}
-
-# How each dialect adds {n} hours, days or months to {x}.
-_SHIFTED: Final[dict[Dialect, dict[str, str]]] = {
-    Dialect.SQLITE: {
-        "hour": "strftime('%Y-%m-%d %H:%M:%S', {x}, '{n} hours')",
-        "day": "date({x}, '{n} days')",
-        "month": "date({x}, '{n} months')",
-    },
-    Dialect.POSTGRESQL: {
-        "hour": "{x} + INTERVAL '{n} hour'",
-        "day": "CAST({x} + INTERVAL '{n} day' AS DATE)",
-        "month": "CAST({x} + INTERVAL '{n} month' AS DATE)",
-    },
-    Dialect.MYSQL: {
-        "hour": "DATE_ADD({x}, INTERVAL ({n}) HOUR)",
-        "day": "DATE_ADD({x}, INTERVAL ({n}) DAY)",
-        "month": "DATE_ADD({x}, INTERVAL ({n}) MONTH)",
-    },
-    Dialect.CLICKHOUSE: {"hour": "addHours({x}, {n})", "day": "addDays({x}, {n})", "month": "addMonths({x}, {n})"},
-    Dialect.ORACLE: {"hour": "{x} + ({n}) / 24", "day": "{x} + ({n})", "month": "ADD_MONTHS({x}, {n})"},
-    Dialect.SNOWFLAKE: {
-        "hour": "DATEADD(HOUR, {n}, {x})",
-        "day": "DATEADD(DAY, {n}, {x})",
-        "month": "DATEADD(MONTH, {n}, {x})",
-    },
-    Dialect.BIGQUERY: {
-        "hour": "TIMESTAMP_ADD({x}, INTERVAL {n} HOUR)",
-        "day": "DATE_ADD({x}, INTERVAL {n} DAY)",
-        "month": "DATE_ADD({x}, INTERVAL {n} MONTH)",
-    },
-}
-_SHIFTED[Dialect.DUCKDB] = _SHIFTED[Dialect.POSTGRESQL]
 
 
 @lru_cache(maxsize=512)
@@ -178,7 +44,7 @@ def _filled(text: str, dialect: Dialect, value: exp.Expr, other: exp.Expr | None
 
 def truncated(value: exp.Expr, grain: Grain, dialect: Dialect, calendar: Calendar) -> exp.Expr:
     """Return the SQL for the first moment of the period that a date lies in."""
-    table = _TRUNCATED[dialect]
+    starts = FORMS[dialect].starts
     if grain in {Grain.FISCAL_YEAR, Grain.FISCAL_QUARTER}:
         back = calendar.fiscal_starts_month - 1
         plain = Grain.YEAR if grain is Grain.FISCAL_YEAR else Grain.QUARTER
@@ -188,31 +54,31 @@ def truncated(value: exp.Expr, grain: Grain, dialect: Dialect, calendar: Calenda
         return shifted(shifted(start, back, Grain.MONTH, dialect), days, Grain.DAY, dialect)
     if grain is Grain.WEEK and calendar.week_starts:
         if calendar.week_starts == 6:
-            return _filled(table["sunday"], dialect, value)
+            return _filled(starts.sunday, dialect, value)
         moved = shifted(value, -calendar.week_starts, Grain.DAY, dialect)
-        return shifted(_filled(table["week"], dialect, moved), calendar.week_starts, Grain.DAY, dialect)
-    return _filled(table[grain.value], dialect, value)
+        return shifted(_filled(starts.week, dialect, moved), calendar.week_starts, Grain.DAY, dialect)
+    return _filled(getattr(starts, grain.value), dialect, value)
 
 
 def weekday(value: exp.Expr, dialect: Dialect) -> tuple[exp.Expr, int]:
     """Return the SQL for the number of a date's weekday, and which number a Monday has; the other days follow."""
-    text, monday = _WEEKDAYS[dialect]
-    return _filled(text, dialect, value), monday
+    forms = FORMS[dialect]
+    return _filled(forms.weekday, dialect, value), forms.monday
 
 
 def hour_of_day(value: exp.Expr, dialect: Dialect) -> exp.Expr:
     """Return the SQL for the hour, 0 to 23, of a moment."""
-    return _filled(_HOURS.get(dialect, "EXTRACT(HOUR FROM {x})"), dialect, value)
+    return _filled(FORMS[dialect].hour_of_day, dialect, value)
 
 
 def days_between(start: exp.Expr, end: exp.Expr, dialect: Dialect) -> exp.Expr:
     """Return the SQL for the whole days from one date to another."""
-    return _filled(_DAYS_BETWEEN[dialect], dialect, start, end)
+    return _filled(FORMS[dialect].days_between, dialect, start, end)
 
 
 def time_between(start: exp.Expr, end: exp.Expr, unit: Literal["minutes", "hours"], dialect: Dialect) -> exp.Expr:
     """Return the SQL for the minutes or hours, with their parts, from one moment to another."""
-    return _filled(_MOMENTS_BETWEEN[dialect].replace("{seconds}", _SECONDS[unit]), dialect, start, end)
+    return _filled(FORMS[dialect].time_between.replace("{seconds}", _SECONDS[unit]), dialect, start, end)
 
 
 def shifted(value: exp.Expr, count: int, unit: Grain, dialect: Dialect) -> exp.Expr:
@@ -220,18 +86,17 @@ def shifted(value: exp.Expr, count: int, unit: Grain, dialect: Dialect) -> exp.E
     if not count:
         return value.copy()
     if unit is Grain.HOUR:
-        kind, number = "hour", count
+        form, number = FORMS[dialect].add_hours, count
     elif unit in _DAYS:
-        kind, number = "day", count * _DAYS[unit]
+        form, number = FORMS[dialect].add_days, count * _DAYS[unit]
     else:
-        kind, number = "month", count * _MONTHS[unit]
-    signed = f"+{number}" if dialect is Dialect.SQLITE and number > 0 else str(number)
-    return _filled(_SHIFTED[dialect][kind].replace("{n}", signed), dialect, value)
+        form, number = FORMS[dialect].add_months, count * _MONTHS[unit]
+    return _filled(form.replace("{+n}", f"{number:+}").replace("{n}", str(number)), dialect, value)
 
 
 def portable(tree: exp.Expr, dialect: Dialect, calendar: Calendar) -> exp.Expr:
     """Return an owner's expression with dates cut and moved as the dialect does it, and known days as its literals."""
-    if dialect is Dialect.SQLITE:
+    if ENGINES[dialect].dates_are_text:
         for node in list(tree.find_all(exp.Cast)):
             if isinstance(node.this, exp.Literal) and node.to.is_type("date", "timestamp", "datetime"):
                 if node is tree:
@@ -270,9 +135,9 @@ def _interval(node: exp.Expr) -> tuple[int, Grain] | None:
 def literal(day: date, kind: Type, dialect: Dialect) -> exp.Expr:
     """Return the SQL of a known day, comparable with a column of that type."""
     text = exp.Literal.string(day.isoformat())
-    if dialect is Dialect.SQLITE or kind is Type.TEXT:
+    if ENGINES[dialect].dates_are_text or kind is Type.TEXT:
         return text
-    moment = kind is Type.DATETIME and dialect in {Dialect.BIGQUERY, Dialect.POSTGRESQL}
+    moment = kind is Type.DATETIME and FORMS[dialect].compares_moments_with_moments
     return exp.Cast(this=text, to=(exp.DType.TIMESTAMP if moment else exp.DType.DATE).into_expr())
 
 

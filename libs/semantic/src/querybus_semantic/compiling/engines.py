@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from querybus.core.catalog import Dialect
+from querybus_semantic.compiling.forms import FORMS, Percentiles
 from querybus_semantic.layer.refusal import Code, RefusedError
 
 _OR_NULL = {exp.Sum: "sumOrNull", exp.Avg: "avgOrNull", exp.Min: "minOrNull", exp.Max: "maxOrNull"}
@@ -14,30 +15,28 @@ def finished(tree: exp.Select, dialect: Dialect) -> exp.Select:
     """Return the statement as the engine needs it."""
     _quotients(tree)
     _percentiles(tree, dialect)
-    if dialect is Dialect.CLICKHOUSE:
-        _clickhouse(tree)
+    if FORMS[dialect].nothing_is_zero:
+        _null_for_nothing(tree)
     return tree
-
-
-_WITHOUT_PERCENTILES = frozenset({Dialect.SQLITE, Dialect.MYSQL, Dialect.BIGQUERY})
 
 
 def _percentiles(tree: exp.Select, dialect: Dialect) -> None:
     """A percentile is computed from all rows or not at all: engines without one refuse, by name."""
     found = list(tree.find_all(exp.PercentileCont, exp.PercentileDisc, exp.Median))
-    if found and dialect in _WITHOUT_PERCENTILES:
+    way = FORMS[dialect].percentiles
+    if found and way is Percentiles.NONE:
         raise RefusedError(
             Code.UNSUPPORTED,
             f"{dialect.value} has no median and no percentiles, so this metric cannot be computed there.",
         )
     for node in found:
-        if isinstance(node, exp.Median) and dialect is Dialect.POSTGRESQL:
+        if isinstance(node, exp.Median) and way is Percentiles.WITHIN_GROUP_ONLY:
             order = exp.Order(expressions=[exp.Ordered(this=node.this.copy())])
             share = exp.PercentileCont(this=exp.Literal.number("0.5"))
             node.replace(exp.WithinGroup(this=share, expression=order))
         if (
             not isinstance(node, exp.Median)
-            and dialect is Dialect.CLICKHOUSE
+            and way is Percentiles.QUANTILE
             and isinstance(node.parent, exp.WithinGroup)
         ):
             value = node.parent.expression.expressions[0].this.copy()
@@ -58,8 +57,8 @@ def _quotients(tree: exp.Select) -> None:
         division.set("safe", False)
 
 
-def _clickhouse(tree: exp.Select) -> None:
-    """An unmatched LEFT JOIN gives zeros there, and so does a sum of nothing: joined columns are made nullable, sums too."""
+def _null_for_nothing(tree: exp.Select) -> None:
+    """An unmatched LEFT JOIN gives zeros on ClickHouse, and so does a sum of nothing: joined columns are made nullable, sums too."""
     for call in list(tree.find_all(*_OR_NULL)):
         if isinstance(call.parent, exp.Window):
             continue

@@ -84,13 +84,7 @@ def _load(language: Language, override: Path | None) -> Texts:
         other = override / f"{name}.{language}.md" if override is not None else own
         return (other if other.is_file() else own).read_text(encoding="utf-8")[:TEXT_BYTES_MAX]
 
-    dialects: dict[str, str] = {}
-    for dialect in Dialect:
-        try:
-            dialects[dialect.value] = read(f"dialects/{dialect.value}")
-        except FileNotFoundError:
-            # A dialect without notes is sent without notes.
-            continue
+    dialects = {dialect.value: read(f"dialects/{dialect.value}") for dialect in Dialect}
     prompt = PromptTexts(
         system=read("system"),
         question=read("question"),

@@ -14,11 +14,12 @@ from typing import Any, Final
 from sqlglot import TokenType, exp
 from sqlglot.errors import SqlglotError
 
-from querybus.core.catalog import Catalog, ColumnKind, Dialect
+from querybus.core.catalog import Catalog, ColumnKind
+from querybus.engines import ENGINES
+from querybus.engines.record import DoubleQuoted
 from querybus.sql.edit import read, write
 from querybus.sql.parse import GRAMMARS
 
-_TEXT_QUOTED: Final = frozenset({Dialect.MYSQL, Dialect.BIGQUERY})
 _BEFORE_NAMES: Final = frozenset({"FROM", "JOIN", ".", "AS", "INTO"})
 _FORMAT_PARTS: Final = {"yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S"}
 _DATE_FORMAT: Final = re.compile(r"(?:yyyy|MM|dd|HH|mm|ss|[-/. :])+")
@@ -27,11 +28,12 @@ _MOMENTS: Final = (exp.DataType.Type.TIMESTAMP, exp.DataType.Type.TIMESTAMPTZ, e
 
 def in_own_dialect(sql: str, catalog: Catalog) -> str:
     """Return the draft as the connection's dialect means it; the same text where nothing is to be done."""
-    if catalog.dialect in _TEXT_QUOTED and '"' in sql:
+    engine = ENGINES[catalog.dialect]
+    if engine.double_quoted is DoubleQuoted.TEXT and '"' in sql:
         sql = _names_requoted(sql, catalog)
-    if catalog.dialect is Dialect.MYSQL and "||" in sql:
+    if not engine.pipes_join_text and "||" in sql:
         return _changed(sql, catalog, _joined_texts)
-    if catalog.dialect is Dialect.SQLITE and re.search(r"\bFORMAT\s*\(|::|\bCAST\b", sql, re.IGNORECASE):
+    if engine.dates_are_text and re.search(r"\bFORMAT\s*\(|::|\bCAST\b", sql, re.IGNORECASE):
         return _changed(sql, catalog, _moments)
     return sql
 

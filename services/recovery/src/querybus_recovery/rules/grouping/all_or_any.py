@@ -7,20 +7,20 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from querybus.core.catalog import Catalog, Dialect
+from querybus.core.catalog import Catalog
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft, RuleName
+from querybus.engines import ENGINES
 from querybus.sql.edit import bare, identifier, read, write
 from querybus_recovery.rules.candidate import Candidate
 
-_WITHOUT = (Dialect.SQLITE,)
 _CODES = (FailureCode.SYNTAX_ERROR, FailureCode.FUNCTION_NOT_FOUND)
 
 
 def all_or_any(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Candidate, ...]:
     """Return the draft with every such comparison rewritten."""
     del catalog
-    if draft.dialect not in _WITHOUT or failure.code not in _CODES:
+    if ENGINES[draft.dialect].has_quantifiers or failure.code not in _CODES:
         return ()
     tree = read(draft.sql, draft.dialect)
     if tree is None:

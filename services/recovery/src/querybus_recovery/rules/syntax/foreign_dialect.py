@@ -14,12 +14,12 @@ from sqlglot.errors import SqlglotError
 from querybus.core.catalog import Catalog, Dialect
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft, RuleName
+from querybus.engines import ENGINES
 from querybus.sql.edit import read, write
 from querybus.sql.names.quoting import needs_quotes
 from querybus.sql.parse import parse
 from querybus_recovery.rules.candidate import Candidate
 
-_FOLDING: Final = (Dialect.SNOWFLAKE, Dialect.ORACLE)
 _READERS: Final = ("tsql", "mysql", "postgres", "snowflake", "bigquery", "oracle", "duckdb")
 
 
@@ -44,7 +44,7 @@ def foreign_dialect(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[C
             trees = [item for item in sqlglot.parse(text, dialect=reader, error_level=ErrorLevel.RAISE) if item]
             if len(trees) != 1 or not isinstance(trees[0], exp.Query):
                 continue
-            if draft.dialect in _FOLDING:
+            if ENGINES[draft.dialect].folds_to_upper:
                 _unquote_plain_names(trees[0], draft.dialect)
             written = trees[0].sql(dialect=draft.dialect.value, unsupported_level=ErrorLevel.IGNORE)
         except (SqlglotError, ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError):

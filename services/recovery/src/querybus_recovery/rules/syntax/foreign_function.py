@@ -17,6 +17,7 @@ from sqlglot.errors import SqlglotError
 from querybus.core.catalog import Catalog, Dialect
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft, RuleName
+from querybus.engines import ENGINES
 from querybus.sql.edit import read, write
 from querybus_recovery.rules.candidate import Candidate
 from querybus_recovery.rules.syntax.sqlite_dates import in_sqlite
@@ -54,10 +55,11 @@ def foreign_function(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[
     tree = read(draft.sql, draft.dialect)
     if tree is None:
         return ()
-    changed = _dates_in_sqlite(tree) if draft.dialect is Dialect.SQLITE else _differences_of_julian_days(tree)
+    is_text = ENGINES[draft.dialect].dates_are_text
+    changed = _dates_in_sqlite(tree) if is_text else _differences_of_julian_days(tree)
     for call in list(tree.find_all(exp.Func)):
         name = _name(call)
-        known = _SQLITE if draft.dialect is Dialect.SQLITE else _ANYWHERE
+        known = _SQLITE if is_text else _ANYWHERE
         made = known[name](_arguments(call)) if name in known else None
         if made is None and name == (failure.facts.name or "").upper():
             made = _transpiled(call, draft.dialect)

@@ -13,6 +13,7 @@ from sqlglot.errors import SqlglotError
 from querybus.core.catalog import Catalog, Dialect
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft, RuleName
+from querybus.engines import ENGINES
 from querybus.sql.edit import read
 from querybus.sql.names.quoting import RESERVED
 from querybus.sql.parse import GRAMMARS, parse
@@ -21,7 +22,6 @@ from querybus_recovery.rules.candidate import Candidate
 
 WORDS_MAX: Final = 4
 _QUOTED: Final = frozenset({TokenType.IDENTIFIER, TokenType.STRING})
-_BACKTICKS: Final = (Dialect.MYSQL, Dialect.BIGQUERY)
 _LEADS: Final = word_set(
     """
     SELECT DISTINCT FROM JOIN WHERE AND OR ON BY HAVING , ( = < > <= >= <> !=
@@ -95,7 +95,7 @@ def _may_be_name(tokens: list[Any], number: int) -> bool:
 
 
 def _quoted(text: str, tokens: list[Any], dialect: Dialect) -> str:
-    quote = "`" if dialect in _BACKTICKS else '"'
+    quote = ENGINES[dialect].quote
     for token in sorted(tokens, key=lambda item: -item.start):
         text = text[: token.start] + quote + token.text + quote + text[token.end + 1 :]
     return text

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from querybus.core.catalog import Catalog, Dialect
+from querybus.core.catalog import Catalog
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Draft, RuleName
+from querybus.engines import ENGINES
 from querybus.sql.edit import identifier, read, write
 from querybus_recovery.rules.candidate import Candidate
 
@@ -22,7 +23,7 @@ def set_operands(draft: Draft, failure: Failure, catalog: Catalog) -> tuple[Cand
     del catalog
     if failure.code in _CODES_OF_ORDER:
         return _ordered_by_output(draft)
-    if failure.code is not FailureCode.SYNTAX_ERROR or draft.dialect is not Dialect.SQLITE:
+    if failure.code is not FailureCode.SYNTAX_ERROR or ENGINES[draft.dialect].brackets_set_operands:
         return ()
     tree = read(draft.sql, draft.dialect)
     if tree is None:
