@@ -38,7 +38,7 @@ import _pytest.outcomes
 from querybus.bus.admin.embedded_server import EmbeddedNats
 from querybus.bus.connection import connect
 from querybus.bus.stores.catalogs import CatalogStore
-from querybus.bus.stores.pages import PageStore, batch_of, batch_of_arrays, encode_batches
+from querybus.bus.stores.pages import PageStore, batch_of, encode_batches
 from querybus.core.catalog import Catalog, ColumnKind
 from querybus.core.messages import ResultColumn
 from querybus.core.policy import ConnectionPolicy
@@ -388,6 +388,7 @@ async def sqlite_engine(folder: Path) -> AsyncGenerator[Engine]:
 @contextlib.asynccontextmanager
 async def duckdb_engine(folder: Path) -> AsyncGenerator[Engine]:
     import duckdb
+    import pyarrow as pa
 
     from querybus_executor.engines.duckdb.edge import duckdb_children, duckdb_edge
 
@@ -407,8 +408,10 @@ async def duckdb_engine(folder: Path) -> AsyncGenerator[Engine]:
         reader: Any = bare.sql(MANY).to_arrow_reader(PAGE_ROWS)
         pages: Pages = []
         for batch in reader:
-            columns = [ResultColumn(name=name) for name in batch.schema.names]
-            pages.append(encode_batches([batch_of_arrays(columns, batch.columns, batch.num_rows)]))
+            sink: Any = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, batch.schema) as writer:
+                writer.write_batch(batch)
+            pages.append(sink.getvalue().to_pybytes())
         return pages
 
     def many_tables() -> str:

@@ -75,9 +75,9 @@ EAST = timezone(timedelta(hours=5, minutes=30))
 @pytest.mark.parametrize(
     ("values", "kept", "cells"),
     [
-        ([Decimal("19.90"), Decimal("5.00")], pa.decimal128(4, 2), [19.9, 5]),
+        ([Decimal("19.90"), Decimal("5.00")], pa.decimal128(38, 2), [19.9, 5]),
         ([Decimal("1E-20"), Decimal("12345678901234567.89")], pa.string(), [1e-20, "12345678901234567.89"]),
-        ([Decimal("9" * 60), None], pa.decimal256(60, 0), [int("9" * 60), None]),
+        ([Decimal("9" * 60), None], pa.decimal256(76, 0), [int("9" * 60), None]),
         ([2**63, 1], pa.string(), [2**63, 1]),
         ([-(2**63), 2**63 - 1], pa.int64(), [-(2**63), 2**63 - 1]),
         ([b"\x00\xff", b""], pa.binary(), ["00ff", ""]),
@@ -103,6 +103,43 @@ def test_a_page_keeps_the_type_and_is_read_as_the_cells_of_the_same_values(
     read = [row[0] for row in decode_page(data)[1]]
     assert read == cells == [cell(value) for value in values]
     assert [type(item) for item in read] == [type(cell) for cell in cells]
+
+
+def test_decimals_of_every_page_have_one_type() -> None:
+    one, other = (encode_page(columns("v"), [(Decimal(text),)]) for text in ("1.50", "123456789.25"))
+    assert (
+        pa.ipc.open_stream(one).read_all().schema.field(0).type
+        == pa.ipc.open_stream(other).read_all().schema.field(0).type
+    )
+
+
+@pytest.mark.parametrize(
+    ("array", "cells"),
+    [
+        (pa.array([-(2**31), 2**31 - 1, 0], pa.date32()), ["-5877641-06-23", "5881580-07-11", "1970-01-01"]),
+        (pa.array([86_400_000_000, 1], pa.time64("us")), ["24:00:00", "00:00:00.000001"]),
+        (pa.array([9_102_502_400_000_000_00], pa.timestamp("us")), ["30814-09-06 16:53:20"]),
+        (pa.array([9_102_502_400_000_000_00], pa.timestamp("us", "UTC")), ["30814-09-06 16:53:20+00:00"]),
+        (pa.array([0], pa.timestamp("us", "Asia/Shanghai")), ["1970-01-01 08:00:00+08:00"]),
+        (pa.array([1, None], pa.uint8()), [1, None]),
+        (pa.array([0.5], pa.float32()), [0.5]),
+        (pa.array(["a", "甲", None]), ["a", "甲", None]),
+        (pa.nulls(9, pa.bool_()), [None] * 9),
+    ],
+)
+def test_what_another_writer_of_arrow_wrote_is_read(array: Any, cells: list[Scalar]) -> None:
+    field = pa.field("v", array.type, metadata={"querybus.column": columns("v")[0].model_dump_json()})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, pa.schema([field])) as writer:
+        writer.write_batch(pa.RecordBatch.from_arrays([array], schema=pa.schema([field])))
+    assert [row[0] for row in decode_page(sink.getvalue().to_pybytes())[1]] == cells
+
+
+@given(st.lists(st.one_of(st.none(), st.text(), st.booleans()), max_size=40), st.integers(0, 40), st.integers(0, 40))
+def test_rows_of_a_page_are_read_from_any_place(values: list[Any], begin: int, end: int) -> None:
+    for one in (values, [value for value in values if type(value) is not str], [v for v in values if v is not True]):
+        data = encode_page(columns("v"), [(value,) for value in one])
+        assert decode_page(data, begin, end)[1] == tuple((value,) for value in one[begin:end])
 
 
 def test_an_empty_result_keeps_its_columns() -> None:

@@ -12,13 +12,12 @@ from typing import Any
 
 import pytest
 
-from querybus.bus.stores.pages import Batch, cells_of
+from querybus.bus.stores.pages import Batch, batch_of_columns, cells_of
 from querybus.core.catalog import ColumnKind
 from querybus.core.messages import ResultColumn, Scalar
 from querybus.text.rows.cells import cell
 from querybus_executor.results.receive import PAGE_BYTES_AIM, Receiver
-from querybus_executor.workers.arrays import arrays_of
-from querybus_executor.workers.columns import columns_frame
+from querybus_executor.workers.columns import columns_frame, columns_of_frame
 
 COLUMNS = (ResultColumn(name="n"), ResultColumn(name="text"))
 
@@ -143,9 +142,12 @@ async def test_pages_hold_values_with_their_types_and_the_first_rows_hold_cells(
         [True, None, False] * 7,
         [None, None],
         [1, "a", 0.5, None],
+        [date(2026, 1, 31), None],
+        [NAMED, None],
+        [Decimal("1.50"), Decimal("-2.25"), None],
     ],
 )
 def test_columns_of_a_child_process_arrive_as_they_left(values: list[Any]) -> None:
-    arrays = arrays_of(columns_frame([(value,) for value in values], cell))
-    read = [row[0] for row in cells_of(arrays.batch([ResultColumn(name="v")]))]
+    rows, arrays = columns_of_frame(columns_frame([(value,) for value in values]))
+    read = [row[0] for row in cells_of(batch_of_columns([ResultColumn(name="v")], arrays, rows))]
     assert json.dumps(read) == json.dumps([cell(value) for value in values])

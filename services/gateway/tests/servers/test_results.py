@@ -275,7 +275,8 @@ async def test_an_analyst_exports_names(stack: ApiStack) -> None:
     assert [json.loads(line) for line in text.splitlines()] == [{SECRET_NAME: "上海"}, {SECRET_NAME: "Rome"}]
 
 
-async def test_an_export_whose_middle_has_gone_is_cut_and_never_looks_whole(stack: ApiStack) -> None:
+@pytest.mark.parametrize("how", ["csv", "arrow", "parquet"])
+async def test_an_export_whose_middle_has_gone_is_cut_and_never_looks_whole(stack: ApiStack, how: str) -> None:
     async with stack.http() as http:
         query = (await http.post("/v1/queries", json=QUESTION)).json()["id"]
         store = await stack.pages(query)
@@ -285,7 +286,7 @@ async def test_an_export_whose_middle_has_gone_is_cut_and_never_looks_whole(stac
         address = pages_of("1-1", (hashes[0], "00", hashes[1]), 2)
         await stack.answer(query, result=Result(columns=COLUMNS, rows=ROWS[:2], row_count=6, pages=address))
         with pytest.raises(httpx.RemoteProtocolError):
-            await http.get(f"/v1/queries/{query}/export")
+            await http.get(f"/v1/queries/{query}/export", params={"format": how})
 
 
 async def test_what_is_no_longer_kept_is_not_exported(stack: ApiStack) -> None:

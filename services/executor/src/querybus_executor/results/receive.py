@@ -146,7 +146,6 @@ class Receiver:
     async def _begin_paging(self) -> None:
         if self._first is not None:
             return
-        # Arrow takes a tenth of a second to load; heartbeats go on meanwhile.
         held, self._held = self._held, []
         self._first = []
         if held:
@@ -174,7 +173,7 @@ class Receiver:
         step = max(1, -(-batch.num_rows * PAGE_BYTES_AIM // max(1, size)))
         for start in range(0, batch.num_rows, step):
             part = batch[start : start + step]
-            if self._pending and self._pending[0].schema != part.schema:
+            if self._pending and self._pending[0].fields != part.fields:
                 await self._flush()
             self._pending.append(part)
             self._pending_bytes += size * part.num_rows // batch.num_rows

@@ -11,17 +11,20 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import count, islice
 from pathlib import Path
 from typing import Any, Final
 
+from querybus.bus.stores.pages import batch_of_columns, cells_of
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import ResultColumn, Scalar
 from querybus.text.rows import cells
+from querybus.text.rows.arrow_columns import ArrowColumn
 from querybus_executor.catalog.column_kinds import kind_of_type, kind_of_values
 from querybus_executor.ports import Estimate, Load, PageSink, Purpose, Rows
 from querybus_executor.results.receive import Receiver
-from querybus_executor.workers.arrays import arrays_of
+from querybus_executor.workers.columns import columns_of_frame
 from querybus_executor.workers.pool import Child, ChildDied, Children
 
 KILL_GRACE_SECONDS: Final = 0.25
@@ -146,9 +149,9 @@ class Embedded:
         while True:
             frame = await child.frame()
             if isinstance(frame, bytes):
-                many = await asyncio.to_thread(arrays_of, frame)
-                columns = columns or _columns(names, types, many.sample)
-                if not await into.take_batch(columns, many.batch(columns)):
+                rows_of_frame, arrays = columns_of_frame(frame)
+                columns = columns or _columns(names, types, partial(_sample, arrays, rows_of_frame))
+                if not await into.take_batch(columns, batch_of_columns(columns, arrays, rows_of_frame)):
                     # No space for the rest: nobody waits for it.
                     child.stop()
                 continue
@@ -172,6 +175,11 @@ def _columns(
     names: Sequence[str], types: Sequence[str] | None, sample: Callable[[], Sequence[Sequence[Scalar]]]
 ) -> tuple[ResultColumn, ...]:
     return _by_values(names, sample()) if types is None else _by_types(names, types)
+
+
+def _sample(arrays: Sequence[ArrowColumn], rows: int) -> Sequence[Sequence[Scalar]]:
+    nameless = [ResultColumn(name="")] * len(arrays)
+    return cells_of(batch_of_columns(nameless, arrays, rows)[:_KINDS_ROWS_MAX])
 
 
 def _by_types(names: Sequence[str], types: Sequence[str]) -> tuple[ResultColumn, ...]:

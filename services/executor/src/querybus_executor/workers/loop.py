@@ -3,8 +3,7 @@
 Frames are a four-byte big-endian length and JSON, both ways. It imports the standard library only and runs in a
 process with an empty environment, so it is small and knows no secret. It may be killed at any moment: it never writes.
 
-Rows beyond the first few leave as columns instead of JSON (see child_columns), or as an Arrow stream after the
-letter A, where the engine gives that.
+Rows beyond the first few leave as columns instead of JSON (see columns.py).
 
 A request is `{"run": key, "sql", "explain", "own", "rows_max", "bytes_max", "first", "seconds"}`, the first one of a
 key with `"open": {"key", ...}`; answers of up to `first` rows are JSON. The reply is any number of frames
@@ -93,11 +92,11 @@ def stream(
             del batch[rows_max - sent :]
         if not batch:
             return {"end": True, "truncated": truncated}, b"[]"
-        frame = columns_frame(batch, cell or plain_cell)
+        frame = columns_frame(batch)
         if len(frame) > bytes_left:
             kept = _fitting(batch, bytes_left, cell or plain_cell)
             if kept:
-                write(out, columns_frame(batch[:kept], cell or plain_cell))
+                write(out, columns_frame(batch[:kept]))
             return {"end": True, "truncated": True, "cut_bytes": True}, b"[]"
         write(out, frame)
         bytes_left -= len(frame)
@@ -221,10 +220,9 @@ def frame_of(head: dict[str, Any], rows: bytes) -> bytes:
     return _json(head)[:-1] + (b"," if head else b"") + b'"rows":' + rows + b"}"
 
 
-def write(out: BinaryIO, frame: bytes, more: Any = b"") -> None:
-    """Write one frame; `more` is its end, bytes or a buffer."""
-    out.write(_LENGTH.pack(len(frame) + len(more)) + frame)
-    out.write(more)
+def write(out: BinaryIO, frame: bytes) -> None:
+    """Write one frame."""
+    out.write(_LENGTH.pack(len(frame)) + frame)
     out.flush()
 
 

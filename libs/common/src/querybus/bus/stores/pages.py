@@ -2,22 +2,21 @@
 
 A page keeps what the engine gave, exactly: 64-bit integers, floats with NaN and infinities, decimals of up to 76
 digits, dates, times, moments with their offset, durations, bytes, text. Where a column holds what no one Arrow type
-does (mixed kinds, bigger integers, text that is no UTF-8) each cell is JSON text. It is read back as cells, as
-`querybus.text.rows.cells` makes them. A column's name, kind and engine type travel in the schema. Limit: one page is one
-message, at most what the bus takes.
+does each cell is JSON text (`querybus.text.rows.arrow_columns`). It is read back as cells, as `querybus.text.rows.cells`
+makes them. A column's name, kind and engine type travel in the schema. Limit: one page is one message, at most what the
+bus takes.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import math
-import sys
-from collections.abc import Sequence
-from datetime import date, datetime, time, timedelta
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cache
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final
 
 from pydantic import ValidationError
 
@@ -27,40 +26,71 @@ from querybus.core.catalog import ColumnKind
 from querybus.core.messages import ResultColumn, Scalar
 from querybus.core.subjects import page_subject, token
 from querybus.core.topology import RESULTS
-from querybus.ops.start import without_package
+from querybus.text.rows.arrow_columns import (
+    BYTES,
+    DECIMAL,
+    INTEGER,
+    JSON,
+    NUMBER,
+    TEXT,
+    TRUTH,
+    ArrowColumn,
+    column_of_values,
+    empty_column,
+)
 from querybus.text.rows.cells import cell
 
-if TYPE_CHECKING:
-    from types import ModuleType
-
 _COLUMN: Final = b"querybus.column"
-AS_JSON: Final = b"querybus.json"
-"""Marks a column each of whose cells is JSON text."""
-_AS_DECIMAL: Final = b"querybus.decimal"
 _ROWS: Final = b"querybus.rows"
-_DECIMAL_DIGITS_MAX: Final = 76
+_NULLABLE: Final = 2
+"""Arrow's flag of a column that may hold NULL."""
+_MARKS: Final = {b"querybus.json": JSON, b"querybus.decimal": DECIMAL}
+"""How a cell of a column is to be read, in the column's metadata."""
 _CELLS: Final = frozenset({bool, int, str, float, type(None)})
-_TYPED: Final = _CELLS | {bytes, date, datetime, time, timedelta, Decimal}
+_EMPTY_KINDS: Final = {ColumnKind.INTEGER: INTEGER, ColumnKind.NUMBER: NUMBER, ColumnKind.BOOLEAN: TRUTH}
 
 Rows = tuple[tuple[Scalar, ...], ...]
-Batch = Any
-"""A `pyarrow.RecordBatch` whose schema says what `batch_of` writes into one."""
 
 
 class PageUnreadable(Exception):
     """These bytes are no page of ours."""
 
 
-@cache
-def _arrow() -> ModuleType:
-    # Loaded at first use: it takes 40 MB, and a service that is idle needs none of it.
-    import pyarrow as pa
+@dataclass(frozen=True, slots=True)
+class Field:
+    """What a schema says of a column."""
 
-    if "pandas" not in sys.modules:
-        # Where pandas happens to be installed Arrow loads it at its first array, which takes seconds and 60 MB more.
-        with without_package("pandas"):
-            pa.array([0])
-    return pa
+    name: str
+    kind: str
+    metadata: Mapping[bytes, bytes]
+
+    @property
+    def mark(self) -> str:
+        """Return how a cell is to be read."""
+        return next((mark for key, mark in _MARKS.items() if key in self.metadata), "")
+
+    @staticmethod
+    def metadata_of_mark(mark: str) -> Mapping[bytes, bytes]:
+        """Return what a column's metadata says of how its cells are to be read."""
+        return {key: b"1" for key, name in _MARKS.items() if name == mark}
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Rows as Arrow columns, and what the schema says of each."""
+
+    fields: tuple[Field, ...]
+    columns: tuple[ArrowColumn, ...]
+    num_rows: int
+
+    @property
+    def nbytes(self) -> int:
+        """Return how many bytes the values take."""
+        return sum(column.nbytes for column in self.columns)
+
+    def __getitem__(self, rows: slice) -> Batch:
+        start, stop, _ = rows.indices(self.num_rows)
+        return replace(self, columns=tuple([column[rows] for column in self.columns]), num_rows=max(0, stop - start))
 
 
 def encode_page(columns: Sequence[ResultColumn], rows: Sequence[Sequence[Any]]) -> bytes:
@@ -77,71 +107,129 @@ def batch_of(columns: Sequence[ResultColumn], rows: Sequence[Sequence[Any]]) -> 
 
 def batch_of_cells(columns: Sequence[ResultColumn], cells: Sequence[Sequence[Any]], rows: int) -> Batch:
     """Return the same from a sequence of values for each column."""
-    arrow = _arrow()
-    arrays: list[Any] = []
-    marks: list[bytes] = []
-    for column, content in zip(columns, cells, strict=True):
-        array, mark = _array(arrow, content, column.kind)
-        arrays.append(array)
-        marks.append(mark)
-    return batch_of_arrays(columns, arrays, rows, marks)
+    return batch_of_columns(columns, [column_of_values(values) for values in cells], rows)
 
 
-def batch_of_arrays(
-    columns: Sequence[ResultColumn], arrays: Sequence[Any], rows: int, marks: Sequence[bytes] = ()
-) -> Batch:
-    """Return the Arrow arrays as a record batch that says what its columns are; `marks`: how each is to be read."""
-    arrow = _arrow()
-    fields: list[Any] = []
-    for index, (column, array) in enumerate(zip(columns, arrays, strict=True)):
-        metadata = {_COLUMN: column.model_dump_json().encode()}
-        if index < len(marks) and marks[index]:
-            metadata[marks[index]] = b"1"
-        fields.append(arrow.field(column.name, array.type, metadata=metadata))
-    # A batch without columns does not know how many rows it has.
-    schema = arrow.schema(fields, metadata={} if columns else {_ROWS: str(rows).encode()})
-    return arrow.RecordBatch.from_arrays(list(arrays), schema=schema)
+def batch_of_columns(columns: Sequence[ResultColumn], arrays: Sequence[ArrowColumn], rows: int) -> Batch:
+    """Return columns of `rows` values each as a record batch that says what they are."""
+    fields: list[Field] = []
+    made: list[ArrowColumn] = []
+    for column, values in zip(columns, arrays, strict=True):
+        is_known = not values.has_only_null or column.kind not in _EMPTY_KINDS
+        array = values if is_known else empty_column(_EMPTY_KINDS[column.kind], rows)
+        metadata = {_COLUMN: column.model_dump_json().encode(), **Field.metadata_of_mark(array.mark)}
+        fields.append(Field(column.name, array.kind, metadata))
+        made.append(array)
+    return Batch(tuple(fields), tuple(made), rows)
 
 
 def encode_batches(batches: Sequence[Batch]) -> bytes:
     """Return record batches of one schema as an Arrow IPC stream."""
-    arrow = _arrow()
-    sink = arrow.BufferOutputStream()
-    with arrow.ipc.new_stream(sink, batches[0].schema) as writer:
-        for batch in batches:
-            if batch.num_columns:
-                writer.write_batch(batch)
-    return cast("bytes", sink.getvalue().to_pybytes())
+    sink = io.BytesIO()
+    writer = StreamWriter(sink, batches[0].fields, batches[0].num_rows)
+    for batch in batches:
+        if batch.columns:
+            writer.write(batch.columns, batch.num_rows)
+    writer.close()
+    return sink.getvalue()
+
+
+class StreamWriter:
+    """Writes an Arrow IPC stream of these fields to `sink`. `rows`: how many they are where there is no column."""
+
+    def __init__(self, sink: io.BytesIO, fields: Sequence[Field], rows: int = 0) -> None:
+        # Loaded at first use: a service that is idle needs none of it.
+        import nanoarrow
+        from nanoarrow import ipc
+        from nanoarrow.c_array_stream import CArrayStream
+
+        self._make = nanoarrow.c_array_from_buffers
+        self._types: list[Any] = [
+            nanoarrow.c_schema(nanoarrow.null()).modify(
+                name=field.name, format=field.kind, flags=_NULLABLE, metadata=dict(field.metadata)
+            )
+            for field in fields
+        ]
+        schema: Any = nanoarrow.c_schema(nanoarrow.struct(self._types))
+        # A batch without columns does not know how many rows it has.
+        self._schema = schema if fields else schema.modify(metadata={_ROWS: str(rows).encode()})
+        self._writer: Any = ipc.StreamWriter.from_writable(sink)
+        self._writer.write_stream(CArrayStream.from_c_arrays([], self._schema))
+
+    def write(self, columns: Sequence[ArrowColumn], rows: int) -> None:
+        """Write `rows` rows."""
+        children = [
+            self._make(
+                schema,
+                rows,
+                [column.validity or None, *([column.offsets] if column.kind in (TEXT, BYTES) else ()), column.data],
+            )
+            for schema, column in zip(self._types, columns, strict=True)
+        ]
+        self._writer.write_array(self._make(self._schema, rows, [None], children=children, move=True))
+
+    def close(self) -> None:
+        """Write the end of the stream."""
+        self._writer.close()
 
 
 def cells_of(batch: Batch) -> Rows:
-    """Return the rows of a record batch or table as cells."""
-    cells: list[Sequence[Scalar]] = []
-    for index, table in enumerate(batch.schema):
-        metadata = table.metadata or {}
-        values = _values(batch.column(index))
-        if AS_JSON in metadata:
-            values = [json.loads(value) for value in values]
-        elif _AS_DECIMAL in metadata:
-            values = [None if value is None else cell(Decimal(value)) for value in values]
-        elif not _are_cells(values):
-            values = [cell(value) for value in values]
-        cells.append(values)
-    if not cells:
-        return ((),) * int((batch.schema.metadata or {}).get(_ROWS, b"0"))
-    return tuple(zip(*cells, strict=True))
+    """Return the rows of a record batch as cells."""
+    if not batch.columns:
+        return ((),) * batch.num_rows
+    return tuple(zip(*map(_cells, batch.columns), strict=True))
 
 
 def decode_page(data: bytes, begin: int = 0, end: int | None = None) -> tuple[tuple[ResultColumn, ...], Rows]:
     """Return columns and the rows from `begin` to before `end`; PageUnreadable for bytes that are no page."""
-    arrow = _arrow()
     try:
-        table = arrow.ipc.open_stream(data).read_all()
-        columns = [ResultColumn.model_validate_json((item.metadata or {})[_COLUMN]) for item in table.schema]
-        is_whole = begin == 0 and end is None
-        return tuple(columns), cells_of(table if is_whole or not columns else table[begin:end])
-    except (arrow.ArrowException, OSError, ValidationError, KeyError, ValueError, TypeError) as error:
+        fields, batches = read_batches(data)
+        columns = tuple(ResultColumn.model_validate_json(field.metadata[_COLUMN]) for field in fields)
+        rows: list[tuple[Scalar, ...]] = []
+        position = 0
+        for batch in batches:
+            stop = None if end is None else max(0, end - position)
+            rows += cells_of(batch[max(0, begin - position) : stop])
+            position += batch.num_rows
+    except (ValidationError, KeyError, ValueError, TypeError) as error:
         raise PageUnreadable(f"no page of ours: {type(error).__name__}") from error
+    return columns, tuple(rows)
+
+
+def read_batches(data: bytes) -> tuple[tuple[Field, ...], Sequence[Batch]]:
+    """Return the fields and the record batches of an Arrow IPC stream; ValueError for bytes that are none of ours."""
+    import nanoarrow
+    from nanoarrow import ipc
+
+    try:
+        stream: Any = nanoarrow.c_array_stream(ipc.InputStream.from_readable(data))
+        schema = stream.get_schema()
+        fields = tuple(Field(child.name, child.format, dict(child.metadata or {})) for child in schema.children)
+        if not fields:
+            return (), [Batch((), (), int(dict(schema.metadata or {}).get(_ROWS, b"0")))]
+        batches: list[Batch] = []
+        for array in stream:
+            columns = [_column(field, array.child(index)) for index, field in enumerate(fields)]
+            batches.append(Batch(fields, tuple(columns), array.length))
+    except (RuntimeError, OSError) as error:
+        raise ValueError(f"no Arrow stream: {type(error).__name__}") from error
+    return fields, batches
+
+
+def _column(field: Field, array: Any) -> ArrowColumn:
+    # Buffers: validity, for texts and bytes the offsets, data.
+    buffers = [memoryview(buffer).cast("B") for buffer in array.view().buffers]
+    offsets = buffers[1] if field.kind in (TEXT, BYTES) else b""
+    return ArrowColumn(field.kind, array.length, buffers[0], offsets, buffers[-1], field.mark)
+
+
+def _cells(column: ArrowColumn) -> Sequence[Scalar]:
+    values = column.values()
+    if column.mark == JSON:
+        return [json.loads(value) for value in values]
+    if column.mark == DECIMAL:
+        return [None if value is None else cell(Decimal(value)) for value in values]
+    return values if _are_cells(values) else [cell(value) for value in values]
 
 
 def page_sha256(data: bytes) -> str:
@@ -168,92 +256,8 @@ class PageStore:
         return None if kept is None else kept.data
 
 
-def _array(arrow: ModuleType, cells: Sequence[Any], kind: ColumnKind) -> tuple[Any, bytes]:
-    """Return the Arrow array that holds every value exactly, and the mark by which it is read back."""
-    kinds = set(map(type, cells))
-    kinds.discard(type(None))
-    if not kinds <= _TYPED:
-        # Lists, maps, ids, addresses: what is shown of them is text.
-        cells = [item if type(item) in _TYPED else cell(item) for item in cells]
-        kinds = set(map(type, cells)) - {type(None)}
-    result = _type_of(arrow, cells, kinds, kind)
-    if result is not None:
-        try:
-            return arrow.array(cells, type=result), b""
-        except (OverflowError, UnicodeEncodeError, arrow.ArrowException):
-            pass
-    if kinds == {Decimal}:
-        return arrow.array([None if cell is None else str(cell) for cell in cells], type=arrow.string()), _AS_DECIMAL
-    return arrow.array([json.dumps(cell(item)) for item in cells], type=arrow.string()), AS_JSON
-
-
-def _type_of(arrow: ModuleType, cells: Sequence[Any], kinds: set[type], kind: ColumnKind) -> Any | None:
-    if not kinds:
-        empty = {
-            ColumnKind.INTEGER: arrow.int64(),
-            ColumnKind.NUMBER: arrow.float64(),
-            ColumnKind.BOOLEAN: arrow.bool_(),
-        }
-        return empty.get(kind, arrow.string())
-    if len(kinds) > 1:
-        return None
-    (one,) = kinds
-    if one is Decimal:
-        return _decimal_type(arrow, cells)
-    if one is datetime or one is time:
-        offsets = {cell.utcoffset() for cell in cells if cell is not None}
-        if one is time:
-            return arrow.time64("us") if offsets == {None} else None
-        offset = offsets.pop()
-        if offsets or (offset is not None and offset % timedelta(minutes=1)):
-            return None
-        return arrow.timestamp("us", tz=None if offset is None else _offset_text(offset))
-    plain = {
-        bool: arrow.bool_(),
-        int: arrow.int64(),
-        float: arrow.float64(),
-        str: arrow.string(),
-        bytes: arrow.binary(),
-        date: arrow.date32(),
-        timedelta: arrow.duration("us"),
-    }
-    return plain[one]
-
-
-def _decimal_type(arrow: ModuleType, cells: Sequence[Decimal | None]) -> Any | None:
-    """Return the one type that changes no digit of any value: same scale for all, at most 76 digits."""
-    scales: set[int] = set()
-    whole = 1
-    for number in cells:
-        if number is None:
-            continue
-        exponent = number.as_tuple().exponent
-        if not isinstance(exponent, int) or exponent > 0:
-            return None
-        scales.add(-exponent)
-        whole = max(whole, number.adjusted() + 1)
-    scale = scales.pop()
-    digits = whole + scale
-    if scales or digits > _DECIMAL_DIGITS_MAX:
-        return None
-    return arrow.decimal128(digits, scale) if digits <= 38 else arrow.decimal256(digits, scale)
-
-
-def _offset_text(offset: timedelta) -> str:
-    minutes = offset // timedelta(minutes=1)
-    return f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02d}:{abs(minutes) % 60:02d}"
-
-
 def _are_cells(values: Sequence[Any]) -> bool:
     kinds = set(map(type, values))
     if float in kinds and not all(math.isfinite(value) for value in values if type(value) is float):
         return False
     return kinds <= _CELLS
-
-
-def _values(column: Any) -> list[Any]:
-    try:
-        return column.to_pylist()
-    except (OverflowError, ValueError):
-        # A moment beyond the years that Python knows, or finer than a microsecond: Arrow's own words for it.
-        return column.cast("string").to_pylist()

@@ -14,7 +14,6 @@ import resource
 import signal
 import sys
 import threading
-import warnings
 from collections.abc import Iterator
 from datetime import datetime
 from types import ModuleType
@@ -24,7 +23,7 @@ from zoneinfo import ZoneInfo
 import duckdb
 
 from querybus.text.rows.cells import cell
-from querybus_executor.workers.loop import Sent, Statement, error, frame_of, resident_kilobytes, serve, stream, write
+from querybus_executor.workers.loop import Sent, Statement, error, resident_kilobytes, serve, stream
 
 MEMORY_LIMIT: Final = "512MB"
 MEMORY_BYTES_MAX: Final = 4 << 30
@@ -55,12 +54,6 @@ _FUNCTIONS_DENIED: Final = re.compile(
     r"which_secret|sql_auto_complete|from_substrait|get_substrait|repeat_row|summary|in_search_path|txid_current|"
     r"current_schemas|storage_info|table_info|show|version|error|write_log|sleep_ms)$"
 )
-ARROW_ROWS: Final = 8_192
-_EXACT_IN_ARROW: Final = re.compile(
-    r"BOOLEAN|U?(TINY|SMALL|BIG)INT|U?INTEGER|FLOAT|DOUBLE|DECIMAL\(\d+,\s?\d+\)|VARCHAR|BLOB|DATE|TIME|TIMESTAMP"
-    r"|TIMESTAMP WITH TIME ZONE"
-)
-"""Types that Arrow carries as they are; of an answer with another one the rows are read one by one."""
 _SCHEMAS_DENIED: Final = frozenset({"information_schema", "pg_catalog"})
 _TABLES_DENIED: Final = re.compile(r"(duckdb_|pragma_|sqlite_|pg_)", re.IGNORECASE)
 _NO_QUERY: Final = "NotAQuery"
@@ -101,15 +94,9 @@ class Database:
             "columns": [str(column[0]) for column in described],
             "types": [str(column[1]) for column in described],
         }
-        first = int(request["first"])
-        fetch = cast("Any", connection.fetchmany)
-        if min(first, int(request["rows_max"])) == first and all(map(_EXACT_IN_ARROW.fullmatch, head["types"])):
-            rows = fetch(first + 1)
-            if len(rows) > first:
-                sent = _stream_arrow(connection, rows, head, request, out)
-                return sent or error(0, "InterruptException", "interrupted")
-            fetch = _once(rows)
-        return stream(fetch, head, request, out, cell) or error(0, "InterruptException", "interrupted")
+        return stream(cast("Any", connection.fetchmany), head, request, out, cell) or error(
+            0, "InterruptException", "interrupted"
+        )
 
     def _ready(self) -> duckdb.DuckDBPyConnection:
         inode = _inode(self._path)
@@ -237,14 +224,6 @@ class Watch:
                 connection.interrupt()
 
 
-class WithoutPandas:
-    """Finds no pandas, whoever asks."""
-
-    def find_spec(self, name: str, _path: object = None, _target: object = None) -> None:
-        if name == "pandas":
-            raise ModuleNotFoundError(name)
-
-
 class Zone(ZoneInfo):
     """A time zone with the one method more that DuckDB asks for."""
 
@@ -276,51 +255,6 @@ def _expected(node: dict[str, Any], depth: int) -> int | None:
     if node.get("name") in ("CROSS_PRODUCT", "POSITIONAL_JOIN") and len(below) == 2:
         return below[0] * below[1]
     return max(below, default=None)
-
-
-def _once(rows: list[tuple[Any, ...]]) -> Any:
-    """Return a fetch that gives these rows, which are fewer than it is asked for."""
-    return lambda _size: rows
-
-
-def _stream_arrow(
-    connection: duckdb.DuckDBPyConnection,
-    rows: list[tuple[Any, ...]],
-    head: dict[str, Any],
-    request: dict[str, Any],
-    out: BinaryIO,
-) -> Sent | None:
-    """Write the fetched rows and all further ones as Arrow streams, each after the letter A."""
-    import pyarrow as pa  # only large answers need it, and they can spare the tenth of a second
-
-    rows_left, bytes_left = int(request["rows_max"]), int(request["bytes_max"])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        reader = cast("Any", connection.to_arrow_reader(ARROW_ROWS))
-    cells = zip(*rows, strict=True)
-    arrays = [pa.array(cell, type=field.type) for cell, field in zip(cells, reader.schema, strict=True)]
-    batch = pa.RecordBatch.from_arrays(arrays, schema=reader.schema)
-    write(out, frame_of(head, b"[]"))
-    while True:
-        if Statement.over():
-            return None
-        truncated, cut = batch.num_rows > rows_left, batch.nbytes > bytes_left
-        batch = batch[:rows_left]
-        if cut:
-            batch = batch[: batch.num_rows * bytes_left // batch.nbytes]
-        rows_left -= batch.num_rows
-        bytes_left -= batch.nbytes
-        if batch.num_rows:
-            sink = pa.BufferOutputStream()
-            with pa.ipc.new_stream(sink, batch.schema) as writer:
-                writer.write_batch(batch)
-            write(out, b"A", sink.getvalue())
-        if truncated or cut:
-            return {"end": True, "truncated": True, "cut_bytes": cut}, b"[]"
-        try:
-            batch = reader.read_next_batch()
-        except StopIteration:
-            return {"end": True, "truncated": False}, b"[]"
 
 
 def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
@@ -361,8 +295,6 @@ def main() -> None:
     zones = cast("Any", ModuleType("pytz"))
     zones.timezone, zones.utc = Zone, Zone("UTC")
     sys.modules["pytz"] = zones
-    # Arrow would load it where it happens to be installed, for seconds, and use nothing of it.
-    sys.meta_path.insert(0, cast("Any", WithoutPandas()))
     serve(
         lambda opened: Database(opened["path"], opened["tables"], opened["seconds"], opened.get("folder")),
         _failed,

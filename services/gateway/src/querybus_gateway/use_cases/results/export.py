@@ -2,8 +2,7 @@
 
 All but the spreadsheet are made a page at a time: memory is one page, however long the result is; a spreadsheet is made whole and
 has at most XLSX_ROWS_MAX rows. Headers are what the reader may see: labels in CSV and spreadsheets; an analyst's names or a business
-reader's `c1`..`cn` elsewhere. No cell becomes a formula. Arrow and Parquet keep the types that the pages have; where they differ
-between pages, a column travels as JSON text (`querybus.json` in its metadata).
+reader's `c1`..`cn` elsewhere. No cell becomes a formula. Arrow and Parquet keep the types that the pages have (`columnar`).
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from enum import StrEnum
 from typing import Any, Final
@@ -20,11 +19,9 @@ from typing import Any, Final
 from querybus.bus.stores.pages import decode_page
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.public.redaction import public_columns
+from querybus_gateway.use_cases.results.columnar import arrow_stream, parquet_stream
 from querybus_gateway.use_cases.results.pages import Export
 from querybus_gateway.use_cases.results.spreadsheet import spreadsheet
-
-_MARKS: Final = (b"querybus.json", b"querybus.decimal")
-"""How a cell of a page is to be read; everything else that a page says of its columns is not for readers."""
 
 
 class Format(StrEnum):
@@ -52,6 +49,8 @@ def refusal_of(export: Export, how: Format, first_row: int) -> Problem | None:
     """Return why a result cannot leave in this form, from this row on, or None."""
     if first_row > 1 and how not in (Format.CSV, Format.JSONL):
         return Problem(ProblemCode.INVALID, "only csv and jsonl go on from a row: the other forms are one whole")
+    if how is Format.PARQUET and not export.answer.columns:
+        return Problem(ProblemCode.INVALID, "a result without columns has no form in Parquet; take csv or jsonl")
     if how is Format.XLSX and export.answer.row_count > XLSX_ROWS_MAX:
         return Problem(ProblemCode.TOO_LARGE, f"a spreadsheet has at most {XLSX_ROWS_MAX:,} rows; take csv or parquet")
     return None
@@ -69,9 +68,9 @@ def export_stream(export: Export, how: Format, *, bom: bool = False, first_row: 
         case Format.JSONL:
             return _jsonl(export, first_row=first_row)
         case Format.ARROW:
-            return _columnar(export, _arrow_writer)
+            return arrow_stream(export, _names(export))
         case Format.PARQUET:
-            return _columnar(export, _parquet_writer)
+            return parquet_stream(export, _names(export))
         case Format.XLSX:
             return spreadsheet(export)
 
@@ -109,70 +108,6 @@ async def _jsonl(export: Export, *, first_row: int) -> AsyncGenerator[bytes]:
             yield "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
 
 
-def _arrow_writer(pa: Any, sink: Any, schema: Any) -> Any:
-    return pa.ipc.new_stream(sink, schema)
-
-
-def _parquet_writer(_: Any, sink: Any, schema: Any) -> Any:
-    from pyarrow import parquet
-
-    return parquet.ParquetWriter(sink, schema)
-
-
-async def _columnar(export: Export, writer_of: Callable[[Any, Any, Any], Any]) -> AsyncGenerator[bytes]:
-    # Loaded at first use: it takes 40 MB.
-    import pyarrow as pa
-
-    fields = await _fields(export, pa)
-    schema = pa.schema(fields)
-    sink = _Sink()
-    with writer_of(pa, pa.PythonFile(sink, mode="w"), schema) as writer:
-        async with aclosing(export.pages()) as pages:
-            async for data in pages:
-                table = pa.ipc.open_stream(data).read_all()
-                arrays = [_array(pa, table, index, field, data) for index, field in enumerate(fields)]
-                if fields:
-                    writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
-                yield sink.taken()
-    yield sink.taken()
-
-
-async def _fields(export: Export, pa: Any) -> list[Any]:
-    """Return what each column is, under the name that the reader may see.
-
-    It takes a pass over the pages of its own: an Arrow stream says its schema first and cannot change it.
-    """
-    columns = public_columns(export.answer, export.audience)
-    entries: list[dict[tuple[Any, frozenset[bytes]], None]] = [{} for _ in columns]
-    async with aclosing(export.pages()) as pages:
-        async for data in pages:
-            table = pa.ipc.open_stream(data).read_all()
-            for index in range(len(columns)):
-                if table.column(index).null_count < table.num_rows:
-                    field = table.schema.field(index)
-                    entries[index][field.type, frozenset(field.metadata or ()) & frozenset(_MARKS)] = None
-    fields: list[Any] = []
-    for name, column, kinds in zip(_names(export), columns, entries, strict=True):
-        # Nothing but NULL has any type.
-        kind, marks = next(iter(kinds)) if kinds else (pa.string(), frozenset())
-        if len(kinds) > 1:
-            kind, marks = pa.string(), frozenset({_MARKS[0]})
-        metadata = {b"querybus.label": str(column["label"]).encode(), **dict.fromkeys(marks, b"1")}
-        fields.append(pa.field(name, kind, metadata=metadata))
-    return fields
-
-
-def _array(pa: Any, table: Any, index: int, field: Any, data: bytes) -> Any:
-    """Return a page's column as the whole result's field says."""
-    own = table.schema.field(index)
-    if table.column(index).null_count == table.num_rows:
-        return pa.nulls(table.num_rows, field.type)
-    if own.type == field.type and (_MARKS[0] in (own.metadata or {})) == (_MARKS[0] in field.metadata):
-        return table.column(index)
-    cells = (row[index] for row in decode_page(data)[1])
-    return pa.array([None if cell is None else json.dumps(cell, ensure_ascii=False) for cell in cells], pa.string())
-
-
 def raw_label(column: Mapping[str, Any]) -> str:
     """Return the head of a column whose cells leave as the database has them: cents are called so.
 
@@ -205,26 +140,6 @@ def _names(export: Export) -> Sequence[str]:
             name, n = f"{column['id']}_{n}", n + 1
         names.append(name)
     return names
-
-
-class _Sink(io.RawIOBase):
-    """Takes what the Arrow writer writes and gives it on."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._parts: list[bytes] = []
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:
-        self._parts.append(bytes(data))
-        return len(self._parts[-1])
-
-    def taken(self) -> bytes:
-        data = b"".join(self._parts)
-        self._parts.clear()
-        return data
 
 
 NAME_LENGTH_MAX: Final = 60
