@@ -44,7 +44,8 @@ def options_page() -> str:
         + "What a caller may ask for with a question. A value above the server's cap is lowered to it; caps are set with "
         '`QUERYBUS_OPTION_CAPS` and by credential, as JSON: `{"rows_max": 1000, "forbidden_check_always": true}`. '
         "`QUERYBUS_OPTION_DEFAULTS` says what holds where neither a request nor the person's preferences say otherwise, as JSON: "
-        '`{"summary": false, "retries_max": 1}`. `database_direct` and `chat_direct` are other names of two modes. '
+        '`{"summary": false, "retries_max": 1}`. `GET /v1/options` and '
+        "`querybus doctor` show what holds. `database_direct` and `chat_direct` are other names of two modes. "
         "Units stand in the names.\n\n" + "\n".join(rows) + "\n"
     )
 

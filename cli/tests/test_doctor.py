@@ -69,3 +69,24 @@ def test_a_bus_that_was_left_behind_fails(folder: Path) -> None:
     (store / "operator.json").write_text(json.dumps({"nats_url": "nats://127.0.0.1:1", "nats_password": "x"}))
     code, checks = checked()
     assert (code, checks["bus nats://127.0.0.1:1"]["state"]) == (1, "fails")
+
+
+def test_the_defaults_of_options_that_differ_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QUERYBUS_OPTION_DEFAULTS", '{"summary": false, "chart": "auto", "retries_max": 1}')
+    code, checks = checked()
+    assert code == 0
+    shown = checks["options QUERYBUS_OPTION_DEFAULTS"]["detail"]
+    assert shown == "retries_max is 1, not 2, summary is false, not true"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [('{"sumary": false}', "there is no option sumary"), ('{"retries_max": 9}', "retries_max: "), ("summary", "JSON")],
+)
+def test_defaults_that_a_gateway_would_not_start_with_fail(
+    monkeypatch: pytest.MonkeyPatch, text: str, said: str
+) -> None:
+    monkeypatch.setenv("QUERYBUS_OPTION_DEFAULTS", text)
+    code, checks = checked()
+    check = checks["options QUERYBUS_OPTION_DEFAULTS"]
+    assert (code, check["state"], said in check["detail"]) == (1, "fails", True), check

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
-from pydantic import SecretStr
+from pydantic import SecretStr, ValidationError
 
 from querybus.bus.admin.embedded_server import EmbeddedNatsError, server_binary
 from querybus.bus.admin.permissions import OPERATOR
 from querybus.bus.connection import BusRefused, connect
+from querybus.core.options import Options
 from querybus.llm.model_search import BASE_URL, MODEL, ModelTrial, configured_server, try_model
 from querybus_cli.local.answers import demo_file, names_of
 from querybus_cli.local.up import is_ready
 from querybus_cli.operations.operator import OPERATOR_FILE
 from querybus_cli.runtime import UsageError, read_json
 from querybus_executor.connections.diagnose import diagnose
+from querybus_gateway.admit import RequestOptions
 
 BUS_SECONDS_MAX: Final = 5.0
+OPTION_DEFAULTS: Final = "QUERYBUS_OPTION_DEFAULTS"
 DATABASE_SECONDS_MAX: Final = 30.0
 
 
@@ -53,7 +57,48 @@ async def check_all(connections: Path | None, store: Path, environment: Mapping[
     groups = await asyncio.gather(
         _bus(store, environment), _services(store), _model(environment), _databases(connections, environment)
     )
-    return [check for group in groups for check in group]
+    return [check for group in (*groups, _option_defaults(environment)) for check in group]
+
+
+def _option_defaults(environment: Mapping[str, str]) -> list[Check]:
+    """Return the defaults that differ from the product's, as the gateway takes them; nothing where none is set."""
+    text = environment.get(OPTION_DEFAULTS, "")
+    if not text:
+        return []
+    try:
+        wanted = RequestOptions.model_validate_json(text)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        place = ".".join(str(part) for part in fault["loc"])
+        is_unknown = fault["type"] == "extra_forbidden"
+        said = f"there is no option {place}" if is_unknown else f"{place}: {fault['msg']}".removeprefix(": ")
+        detail = f"{said}; the gateway does not start with it"
+        return [
+            Check(
+                "options",
+                OPTION_DEFAULTS,
+                State.FAILS,
+                detail,
+                f"correct {OPTION_DEFAULTS}; docs/options.md lists them",
+            )
+        ]
+    product = Options().model_dump(mode="json")
+    differing = {
+        name: value
+        for name, value in wanted.model_dump(mode="json", exclude_unset=True).items()
+        if value != product[name]
+    }
+    detail = ", ".join(f"{name} is {shown(value)}, not {shown(product[name])}" for name, value in differing.items())
+    return [Check("options", OPTION_DEFAULTS, State.OK, detail or "the product's own")]
+
+
+def shown(value: object) -> str:
+    """Return a value of an option as a request has it.
+
+    >>> shown(False), shown("auto")
+    ('false', '"auto"')
+    """
+    return json.dumps(value)
 
 
 async def _bus(store: Path, environment: Mapping[str, str]) -> list[Check]:

@@ -282,6 +282,10 @@ class AsyncClient:
         """Say what counts where a question says nothing; a null takes it back."""
         return await self._run(operations.prefer(changes))
 
+    async def options(self) -> Json:
+        """Return which options a question has, their ranges, and what holds where a question says nothing."""
+        return await self._run(operations.options())
+
     async def thread_events(self, thread_id: str, *, after: int = 0) -> Json:
         """Return the events of a thread behind a sequence, of all its queries."""
         return await self._run(operations.thread_events(thread_id, after))

@@ -297,6 +297,10 @@ class Client:
         """Say what counts where a question says nothing; a null takes it back."""
         return self._run(operations.prefer(changes))
 
+    def options(self) -> Json:
+        """Return which options a question has, their ranges, and what holds where a question says nothing."""
+        return self._run(operations.options())
+
     def thread_events(self, thread_id: str, *, after: int = 0) -> Json:
         """Return the events of a thread behind a sequence, of all its queries."""
         return self._run(operations.thread_events(thread_id, after))

@@ -274,6 +274,11 @@ def prefer(changes: Json) -> Operation[Json]:
     return (yield Call("PUT", "/v1/preferences", dict(changes)))
 
 
+def options() -> Operation[Json]:
+    """Return which options a question has, and what holds where it says nothing."""
+    return (yield Call("GET", "/v1/options"))
+
+
 def thread_events(thread_id: str, after: int) -> Operation[Json]:
     """Return the events of a thread behind a sequence, of all its queries."""
     return (yield Call("GET", f"/v1/threads/{_part(thread_id)}/events", query={"after": after}))

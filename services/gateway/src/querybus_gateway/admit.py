@@ -170,7 +170,7 @@ def admit(
     if isinstance(place, Problem):
         return place
     question = _CONTROL.sub(" ", request.question).strip() or _in_words(request.metrics)
-    options = _capped(request.options, credential, caps, preferences, defaults)
+    options = capped_options(request.options, credential, caps, preferences, defaults)
     query_id = _query_id(credential, chance, idempotency_key)
     return Envelope[Asked](
         event=EventName.ASKED,
@@ -208,7 +208,7 @@ def _query_id(credential: Credential, chance: Chance, idempotency_key: str | Non
     return derived_id("key", credential.tenant, credential.user, idempotency_key)
 
 
-def _capped(
+def capped_options(
     requested: RequestOptions,
     credential: Credential,
     caps: OptionCaps,

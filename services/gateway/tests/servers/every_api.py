@@ -68,6 +68,7 @@ class Api(Protocol):
     async def review(self, connection: str, entry: str, verdict: str) -> Json | Reported: ...
     async def preferences(self) -> Json | Reported: ...
     async def prefer(self, body: Json) -> Json | Reported: ...
+    async def options(self) -> Json | Reported: ...
     async def connections(self) -> Json | Reported: ...
     async def catalog(self, connection: str) -> Json | Reported: ...
     async def suggestions(self, connection: str) -> Json | Reported: ...
@@ -200,6 +201,9 @@ class HttpFace:
 
     async def prefer(self, body: Json) -> Json | Reported:
         return await self._plain("PUT", "/v1/preferences", body)
+
+    async def options(self) -> Json | Reported:
+        return await self._plain("GET", "/v1/options")
 
     async def connections(self) -> Json | Reported:
         return await self._plain("GET", "/v1/connections")
@@ -339,6 +343,9 @@ class BusFace:
 
     async def prefer(self, body: Json) -> Json | Reported:
         return _unnested("/preferences", await self._plain("preferences", {"preferences": body}))
+
+    async def options(self) -> Json | Reported:
+        return await self._plain("options", {})
 
     async def connections(self) -> Json | Reported:
         return await self._plain("connections", {})
@@ -575,6 +582,12 @@ class GrpcFace:
         result = await self._plain("SetPreferences", request)
         return result if isinstance(result, Reported) else result["preferences"]
 
+    async def options(self) -> Json | Reported:
+        result = await self._plain("ListOptions", connections_pb2.ListOptionsRequest())
+        if isinstance(result, Reported):
+            return result
+        return bare({"options": [_with_values(option) for option in result["options"]]})
+
     async def connections(self) -> Json | Reported:
         return await self._plain("ListConnections", connections_pb2.ListConnectionsRequest())
 
@@ -645,3 +658,10 @@ def compared(found: Any) -> Any:
         return value
 
     return of(found)
+
+
+def _with_values(option: Json) -> Json:
+    """Return an option of the contract with the values that its JSON texts hold."""
+    texts = {name: option[name] for name in option if name.endswith("_json") and option[name]}
+    plain = {name: value for name, value in option.items() if not name.endswith("_json")}
+    return plain | {name.removesuffix("_json"): json.loads(text) for name, text in texts.items()}

@@ -21,6 +21,7 @@ from querybus_gateway.public.documents import (
     ProblemCallView,
     RunningCallView,
 )
+from querybus_gateway.public.options import RequestOptionsView
 from querybus_gateway.public.redaction import Json
 from querybus_gateway.public.resources import (
     BatchItemsView,
@@ -62,6 +63,7 @@ _REPLIES: Final[dict[str, tuple[type[BaseModel], ...]]] = {
     "feedback": (FeedbackView,),
     "knowledge": (KnowledgeView, HitsView, TaughtView),
     "preferences": (Preferences,),
+    "options": (RequestOptionsView,),
     "queries": (QueriesView,),
     "threads": (ThreadsView,),
     "turns": (TurnsView,),

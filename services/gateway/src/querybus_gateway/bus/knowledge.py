@@ -1,4 +1,4 @@
-"""The bus API's verbs for what is taught and preferred: `knowledge`, `feedback` and `preferences`."""
+"""The bus API's verbs for what is taught and preferred: `knowledge`, `feedback`, `preferences` and `options`."""
 
 from __future__ import annotations
 
@@ -44,6 +44,12 @@ class PreferencesCall(BaseModel):
     preferences: Preferences | None = None
 
 
+class OptionsCall(BaseModel):
+    """Every option of a question, with what holds where a request says nothing."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
 async def knowledge(wanted: KnowledgeCall, credential: Credential, use_cases: UseCases) -> Json | Problem:
     """Do what the action says."""
     teaching = use_cases.teaching
@@ -76,3 +82,8 @@ async def preferences(wanted: PreferencesCall, credential: Credential, use_cases
     if wanted.preferences is None:
         return await use_cases.teaching.preferences(credential)
     return await use_cases.teaching.prefer(credential, wanted.preferences)
+
+
+async def options(_: OptionsCall, credential: Credential, use_cases: UseCases) -> Json | Problem:
+    """Read every option of a question."""
+    return await use_cases.queries.options(credential)

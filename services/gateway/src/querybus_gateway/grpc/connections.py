@@ -156,6 +156,12 @@ async def set_preferences(request: v1.SetPreferencesRequest, call: GrpcCall) -> 
     )
 
 
+async def list_options(_: v1.ListOptionsRequest, call: GrpcCall) -> Message | Problem:
+    """List the options of a question."""
+    result = await call.use_cases.queries.options(call.credential)
+    return result if isinstance(result, Problem) else message_of(v1.ListOptionsResponse, result)
+
+
 CONNECTION_METHODS: Final[Mapping[str, Method]] = {
     "ListConnections": Method(v1.ListConnectionsRequest, list_connections),
     "GetCatalog": Method(v1.GetCatalogRequest, get_catalog),
@@ -168,6 +174,7 @@ CONNECTION_METHODS: Final[Mapping[str, Method]] = {
     "ForgetKnowledge": Method(v1.ForgetKnowledgeRequest, forget_knowledge),
     "GetPreferences": Method(v1.GetPreferencesRequest, get_preferences),
     "SetPreferences": Method(v1.SetPreferencesRequest, set_preferences),
+    "ListOptions": Method(v1.ListOptionsRequest, list_options),
 }
 
 

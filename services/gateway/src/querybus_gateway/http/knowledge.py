@@ -1,4 +1,4 @@
-"""`/v1/connections/{name}/knowledge`, `/v1/queries/{id}/feedback` and `/v1/preferences`."""
+"""`/v1/connections/{name}/knowledge`, `/v1/queries/{id}/feedback`, `/v1/preferences` and `/v1/options`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from fastapi.responses import JSONResponse
 from querybus.core.stored.preferences import Preferences
 from querybus.text.knowledge import KEY_LENGTH_MAX, EntryKind
 from querybus_gateway.http.request import Caller, UseCasesOf, answered, body_of, gives, takes
+from querybus_gateway.public.options import RequestOptionsView
 from querybus_gateway.public.resources import FeedbackView, HitsView, KnowledgeView, TaughtView
 from querybus_gateway.use_cases.knowledge import FOUND_MAX, FeedbackRequest, ReviewRequest, TeachRequest
 
@@ -79,3 +80,9 @@ async def preferences(request: Request, use_cases: UseCasesOf, credential: Calle
 async def prefer(request: Request, use_cases: UseCasesOf, credential: Caller) -> JSONResponse:
     """Replace the caller's preferences."""
     return answered(request, await use_cases.teaching.prefer(credential, await body_of(request, Preferences)))
+
+
+@router.get("/options", responses=gives(RequestOptionsView))
+async def options(request: Request, use_cases: UseCasesOf, credential: Caller) -> JSONResponse:
+    """Return every option of a question: kind, range, and what holds where a request says nothing."""
+    return answered(request, await use_cases.queries.options(credential))

@@ -49,6 +49,8 @@ from querybus_gateway.ports import (
     Submissions,
 )
 from querybus_gateway.problems import Problem, ProblemCode
+from querybus_gateway.public.options import OptionDefaults, options_view
+from querybus_gateway.public.redaction import Json
 from querybus_gateway.use_cases.follow import Following, is_still_known
 from querybus_gateway.use_cases.followups.choice import as_chosen
 from querybus_gateway.use_cases.resources import (
@@ -272,6 +274,16 @@ class Queries:
             if left_seconds <= 0:
                 return
             await asyncio.sleep(min(left_seconds, refused.retry_after_seconds or 1))
+
+    async def options(self, credential: Credential) -> Json | Problem:
+        """Return every option: its range for the caller, and what holds where a request is silent."""
+        try:
+            person = await self._preferred(credential)
+        except BusTrouble:
+            return Problem(ProblemCode.BUS_UNAVAILABLE, retry_after_seconds=BUS_RETRY_SECONDS)
+        limits = self._admission.limits
+        said = OptionDefaults(limits.defaults, limits.repair_policies.get(credential.tenant), person)
+        return options_view(credential, limits.caps, said)
 
     async def _preferred(self, credential: Credential) -> Preferences:
         """Return what the caller prefers. BusTrouble."""

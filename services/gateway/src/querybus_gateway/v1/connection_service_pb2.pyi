@@ -295,3 +295,35 @@ class SetPreferencesResponse(_message.Message):
     PREFERENCES_FIELD_NUMBER: _ClassVar[int]
     preferences: Preferences
     def __init__(self, preferences: _Optional[_Union[Preferences, _Mapping]] = ...) -> None: ...
+
+class ListOptionsRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class OptionInfo(_message.Message):
+    __slots__ = ("name", "kind", "description", "choices", "minimum", "maximum", "is_fixed", "default_json", "defaults_json")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    CHOICES_FIELD_NUMBER: _ClassVar[int]
+    MINIMUM_FIELD_NUMBER: _ClassVar[int]
+    MAXIMUM_FIELD_NUMBER: _ClassVar[int]
+    IS_FIXED_FIELD_NUMBER: _ClassVar[int]
+    DEFAULT_JSON_FIELD_NUMBER: _ClassVar[int]
+    DEFAULTS_JSON_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    kind: str
+    description: str
+    choices: _containers.RepeatedScalarFieldContainer[str]
+    minimum: float
+    maximum: float
+    is_fixed: bool
+    default_json: str
+    defaults_json: str
+    def __init__(self, name: _Optional[str] = ..., kind: _Optional[str] = ..., description: _Optional[str] = ..., choices: _Optional[_Iterable[str]] = ..., minimum: _Optional[float] = ..., maximum: _Optional[float] = ..., is_fixed: _Optional[bool] = ..., default_json: _Optional[str] = ..., defaults_json: _Optional[str] = ...) -> None: ...
+
+class ListOptionsResponse(_message.Message):
+    __slots__ = ("options",)
+    OPTIONS_FIELD_NUMBER: _ClassVar[int]
+    options: _containers.RepeatedCompositeFieldContainer[OptionInfo]
+    def __init__(self, options: _Optional[_Iterable[_Union[OptionInfo, _Mapping]]] = ...) -> None: ...

@@ -123,6 +123,9 @@ class Manifest(Value):
     language: Language
     connection: str | None = None
     options: Options = Options()
+    options_said: tuple[str, ...] | None = Field(
+        default=None, description="which options the request set; None: of a manifest that does not say, all"
+    )
     concurrency: int = Field(ge=1, le=CONCURRENCY_MAX)
     deadline_seconds: float
     created_at: int

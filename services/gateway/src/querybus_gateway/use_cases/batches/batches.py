@@ -301,8 +301,15 @@ def item_request(manifest: Manifest, place: int) -> AskRequest:
         connection=item.connection or manifest.connection,
         operation=Operation.RUN if item.sql is not None else Operation.ASK,
         sql=item.sql,
-        options=RequestOptions.model_construct(**dict(manifest.options)),
+        options=RequestOptions.model_construct(**_said(manifest)),
     )
+
+
+def _said(manifest: Manifest) -> Json:
+    """Return the options that the batch's request set: for all others the defaults of person and server hold."""
+    options = dict(manifest.options)
+    names = options if manifest.options_said is None else manifest.options_said
+    return {name: options[name] for name in names}
 
 
 def _manifest(request: BatchRequest, credential: Credential, batch_id: str, now: int) -> Manifest:
@@ -314,6 +321,7 @@ def _manifest(request: BatchRequest, credential: Credential, batch_id: str, now:
         language=detect_language(request.items[0].question) if language == "auto" else language,
         connection=request.connection,
         options=Options.model_construct(**dict(request.options)),
+        options_said=tuple(sorted(request.options.model_fields_set)),
         concurrency=request.concurrency,
         deadline_seconds=request.deadline_seconds,
         created_at=now,
