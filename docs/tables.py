@@ -1,4 +1,4 @@
-"""Writes the tables of docs/ that follow from code: options, metrics, failure codes, subjects, and from tests: engines.
+"""Writes the tables of docs/ that follow from code: options, metrics, failure codes, subjects, and from tests: engines, requirements.
 
 `make docs` calls it.
 
@@ -151,7 +151,25 @@ def with_engines(page: str, table: str) -> str:
     return before + ENGINES_BEGIN + "\n" + table + "\n" + ENGINES_END + rest.split(ENGINES_END)[1]
 
 
-PAGES = {"options.md": options_page, "metrics.md": metrics_page, "failures.md": failures_page, "events.md": events_page}
+def requirements_page() -> str:
+    """Return docs/requirements.md: what was ordered, in our words, and the tests that carry the mark of each row."""
+    sys.path.insert(0, str(DOCS.parent))
+    from tests.requirements.table import requirements_text
+
+    return (
+        "# Requirements\n\n"
+        + NOTE.replace("from code; change the code", "from tests; change rows and marks")
+        + requirements_text()
+    )
+
+
+PAGES = {
+    "options.md": options_page,
+    "metrics.md": metrics_page,
+    "failures.md": failures_page,
+    "events.md": events_page,
+    "requirements.md": requirements_page,
+}
 
 
 def main() -> None:

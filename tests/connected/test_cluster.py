@@ -38,6 +38,7 @@ async def cluster(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Em
         yield made
 
 
+@pytest.mark.requirement("002.25")
 async def test_every_stream_and_durable_has_three_copies(cluster: EmbeddedCluster) -> None:
     table = topology(cluster.sizes, cluster.tenants)
     connection = await cluster.connect("migrate")

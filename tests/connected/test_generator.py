@@ -80,6 +80,7 @@ async def test_a_question_becomes_a_draft_without_a_model(bus: EmbeddedNats):
     await gateway.close()
 
 
+@pytest.mark.requirement("002.14")
 async def test_a_follow_up_carries_the_thread_of_the_same_user_to_the_model(bus: EmbeddedNats):
     gateway = await bus.connect("gateway")
     presenterless = await bus.connect("executor")

@@ -51,6 +51,7 @@ async def end(gateway: Client, envelope, sequence: int) -> int:
     return last.sequence
 
 
+@pytest.mark.requirement("002.20", "002.61")
 async def test_a_query_is_read_in_order_with_its_headers_and_bodies(bus, gateway, journal):
     before = system_clock()
     envelope, sequence = await ask(gateway)

@@ -121,6 +121,7 @@ async def test_every_replica_sees_a_change(users: Users, follow: bool) -> None:
     assert users.violations == []
 
 
+@pytest.mark.requirement("002.21")
 async def test_a_followed_catalog_costs_no_request_until_it_changes(
     users: Users, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -275,6 +275,7 @@ async def test_a_tenant_without_its_durable_is_named(bus: EmbeddedNats) -> None:
     await connection.close()
 
 
+@pytest.mark.requirement("002.56")
 async def test_one_credential_cannot_fill_the_queue_of_the_others(bus: EmbeddedNats, migrator: Client) -> None:
     table = topology(bus.sizes, ("acme",))
     streams = tuple(

@@ -45,6 +45,7 @@ def named(name: str, address: str, **more: object) -> NamedModel:
     return NamedModel.model_validate({"name": name, "base_url": address, "model": name, **more})
 
 
+@pytest.mark.requirement("002.1", "002.5")
 async def test_models_are_changed_limited_and_replaced_without_a_restart():
     script = Counting(0.05)
     async with EmbeddedNats(()) as bus:
@@ -93,6 +94,7 @@ async def test_models_are_changed_limited_and_replaced_without_a_restart():
             await store.drain()
 
 
+@pytest.mark.requirement("002.55")
 async def test_calls_a_minute_hold_over_replicas_that_share_a_bus():
     """A call of `HELLO` is taken for 204 tokens, and takes so many; a tenth of either limit is 24 calls at once."""
     came: dict[str, list[float]] = {"requests": [], "tokens": []}
@@ -133,6 +135,7 @@ async def test_calls_a_minute_hold_over_replicas_that_share_a_bus():
             assert number <= 24 + 1 + 4.0 * (moment - began + 1.0)
 
 
+@pytest.mark.requirement("002.4")
 async def test_a_streamed_reply_is_reported_in_parts_and_counted_whole():
     with ScriptedModel([say("SELECT one, two, three FROM four")]) as server:
         settings = ModelServiceSettings(llm_base_url=server.base_url, llm_model="m", llm_streaming=True)

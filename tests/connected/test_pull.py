@@ -86,6 +86,7 @@ async def test_no_more_messages_are_held_than_there_are_slots(bus, gateway, slot
     assert len(set(hands.seen)) == len(hands.seen) == 60
 
 
+@pytest.mark.requirement("002.57", "card.16")
 async def test_two_workers_share_the_work_and_nothing_is_done_twice(bus, gateway):
     first, second = Hands(0.005), Hands(0.005)
     async with pulling(bus, first, slots=2), pulling(bus, second, slots=2):

@@ -81,6 +81,7 @@ async def test_an_event_becomes_the_next_one_and_is_settled(bus, gateway):
         assert worker.metrics.value("querybus_permission_violations_total") == 0
 
 
+@pytest.mark.requirement("000.1", "002.58", "card.1")
 async def test_a_query_passes_three_stages_to_its_end(bus, gateway):
     async def conclude(envelope: Envelope[Any]) -> Any:
         return a_conclusion(envelope, stage=StageName.VALIDATOR)
@@ -103,6 +104,7 @@ async def test_a_query_passes_three_stages_to_its_end(bus, gateway):
         assert await log_of(gateway, envelope) == ["asked", "drafted", "concluded", "finished"]
 
 
+@pytest.mark.requirement("002.11")
 async def test_a_message_of_a_worker_that_died_goes_to_another(bus, gateway):
     async def never(_: Envelope[Any]) -> Any:
         await asyncio.sleep(3_600)
@@ -232,6 +234,7 @@ async def test_an_envelope_in_anothers_subject_dies(bus, gateway):
         assert verb.calls == []
 
 
+@pytest.mark.requirement("card.14")
 async def test_a_newer_version_waits_for_its_reader(bus, gateway):
     envelope = asked(envelope_version="9.0")
     await ask(gateway, envelope)
@@ -257,6 +260,7 @@ def an_approval(envelope: Envelope[Any]) -> Envelope[Approved]:
     )
 
 
+@pytest.mark.requirement("000.20")
 async def test_an_approval_forged_through_a_reply_subject_is_not_executed(bus, gateway):
     envelope, _ = await ask(gateway)
     verb = Verb(lambda item: forbidden())
@@ -359,6 +363,7 @@ async def test_the_deadline_ends_a_query_whose_verb_hangs(bus, gateway):
         await until(lambda: log_has(gateway, envelope, "concluded"), 3)
 
 
+@pytest.mark.requirement("002.58")
 async def test_a_failure_reaches_recovery(bus, gateway):
     async def fail(_: Envelope[Any]) -> Any:
         return Failure.of(FailureCode.MODEL_UNAVAILABLE)

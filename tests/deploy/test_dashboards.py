@@ -80,6 +80,7 @@ def test_what_is_committed_is_what_the_generator_makes() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.requirement("card.20")
 def test_a_dashboard_has_no_fault(name: str) -> None:
     assert faults(dashboards()[name]) == []
 
@@ -106,6 +107,7 @@ def test_the_lint_sees_each_fault() -> None:
     assert len(faults(board)) >= 6
 
 
+@pytest.mark.requirement("card.20")
 def test_every_metric_of_the_table_is_shown_or_recorded() -> None:
     shown = "\n".join(
         file.read_text() for file in (*FOLDER.glob("*.json"), *(ROOT / "deploy/prometheus").glob("*.yaml"))

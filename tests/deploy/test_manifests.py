@@ -249,6 +249,7 @@ def test_the_operators_pod_is_closed_holds_no_password_and_finds_the_bus_and_the
     assert {where for where, _ in paths_out("prod", "operator")} == {"kube-system", "nats"}
 
 
+@pytest.mark.requirement("002.25")
 def test_a_cluster_of_three_keeps_three_copies() -> None:
     (job,) = of_kind("prod", "Job").values()
     arguments = pod_of(job)["containers"][0]["args"]
@@ -312,6 +313,7 @@ def test_the_service_that_the_probe_asks_for_is_one_of_the_api() -> None:
     assert GRPC_SERVICE in SERVICES
 
 
+@pytest.mark.requirement("card.16")
 def test_keda_watches_the_durables_that_migrate_makes() -> None:
     durables = {(consumer.stream, consumer.name) for consumer in topology().consumers}
     scaled = of_kind("prod", "ScaledObject")
@@ -452,6 +454,7 @@ def test_the_bus_lets_in_who_needs_it() -> None:
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
+@pytest.mark.requirement("card.12")
 def test_every_name_that_is_referred_to_exists_or_is_the_operators_to_make(overlay: str) -> None:
     config = set(of_kind(overlay, "ConfigMap")) | {"querybus-authorities"}
     accounts = set(of_kind(overlay, "ServiceAccount"))
@@ -588,6 +591,7 @@ def test_every_yaml_file_of_deploy_parses() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("overlay", OVERLAYS)
+@pytest.mark.requirement("card.12")
 def test_the_strict_schemas_of_kubernetes_accept_the_built_in_kinds(overlay: str, tmp_path: Path) -> None:
     tool = str(Path(sys.executable).parent / "kubernetes-validate")
     file = tmp_path / "rendered.yaml"

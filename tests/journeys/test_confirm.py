@@ -119,6 +119,7 @@ async def say(client: BusClient, question: str, connection: str = "open") -> dic
         ("Please set the amount of order 11 to 12", {11: 12}),
     ],
 )
+@pytest.mark.requirement("001.11")
 async def test_a_change_in_words_is_shown_with_its_exact_count_and_made_once(
     shop: tuple[BusClient, Path], question: str, left: dict[int, int | None]
 ) -> None:

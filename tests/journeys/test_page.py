@@ -249,6 +249,7 @@ async def test_a_period_is_changed_a_group_added_and_the_picture_switched(stack:
         assert drawn != await wide.locator("svg").inner_html()
 
 
+@pytest.mark.requirement("004.20")
 async def test_what_is_asked_back_is_answered_by_a_button(stack: Stack, browser: Browser) -> None:
     async with signed_in(stack, browser) as (_, page):
         card = await ask(page, "How many glorious orders are there?")

@@ -132,6 +132,7 @@ async def test_each_combination_asks_the_database_only_what_it_allows(combinatio
 
 
 @pytest.mark.parametrize("combination", COMBINATIONS, ids=IDS)
+@pytest.mark.requirement("000.38")
 async def test_no_combination_lets_through_what_must_never_run(combination: Any) -> None:
     options = options_of(combination)
     for sql, code in (*((write, FailureCode.SAFETY) for write in WRITES), *ALWAYS):

@@ -84,6 +84,7 @@ def test_an_item_that_never_made_a_statement_reports_why_it_ended() -> None:
     assert made.states[0].last_failure.code == "ambiguous_question"
 
 
+@pytest.mark.requirement("003.21", "003.22")
 def test_first_pass_and_retry_success_are_counted_apart() -> None:
     made = manifest(items=4)
     for place, given in enumerate(
@@ -107,6 +108,7 @@ def test_the_order_of_completion_is_kept_beside_the_order_of_items() -> None:
     assert [state.finished_as for state in made.states] == [2, 1, None]
 
 
+@pytest.mark.requirement("003.10")
 def test_only_failed_items_run_again_and_the_first_failure_stays() -> None:
     made = manifest()
     made = ended(begun(made, 0), 0, answer(Outcome.ANSWERED, None), NOW)
@@ -142,6 +144,7 @@ def test_a_lease_keeps_others_away_until_it_is_over() -> None:
     assert held.is_free("other", NOW + LEASE_MS + 1)
 
 
+@pytest.mark.requirement("003.12", "003.13")
 def test_what_surrounds_a_question_follows_it_and_its_period_is_in_its_first_line() -> None:
     item = BatchItem(
         id="a",
@@ -162,11 +165,13 @@ def test_an_item_that_is_none_is_refused(fault: dict[str, Any]) -> None:
         BatchItem.model_validate(fault)
 
 
+@pytest.mark.requirement("003.13")
 def test_a_time_window_does_not_end_before_it_begins() -> None:
     with pytest.raises(ValidationError):
         TimeWindow(start=dt.date(2024, 2, 1), end=dt.date(2024, 1, 1))
 
 
+@pytest.mark.requirement("003.11")
 def test_the_progress_of_a_batch_is_phrased_as_the_owner_asked() -> None:
     assert mending(3, "zh") == "发现 3 个查询执行失败，启动自动修正..."
     assert mending(3, "en") == "3 queries failed; mending them ..."

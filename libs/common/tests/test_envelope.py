@@ -150,6 +150,7 @@ def example(event: EventName) -> Envelope[Any]:
 
 
 @pytest.mark.parametrize("event", list(EventName))
+@pytest.mark.requirement("card.14")
 def test_a_golden_event_of_this_version_is_read_and_written_unchanged(event: EventName) -> None:
     golden = (GOLDEN / f"{event}.json").read_text()
     assert json.loads(encode(decode(event, golden.encode()))) == json.loads(golden)
@@ -165,6 +166,7 @@ def test_an_answer_that_was_stored_before_columns_had_formats_is_read_without_th
 
 
 @pytest.mark.parametrize("event", list(EventName))
+@pytest.mark.requirement("000.39")
 def test_an_unknown_field_survives_a_hop_in_header_and_body(event: EventName) -> None:
     raw = json.loads((GOLDEN / f"{event}.json").read_text())
     raw["priority"] = 7
@@ -202,6 +204,7 @@ def test_an_envelope_that_is_not_of_this_kind_is_undecodable_with_a_reason(
     assert caught.value.reason
 
 
+@pytest.mark.requirement("card.14")
 def test_an_envelope_without_a_version_is_undecodable() -> None:
     raw = json.loads((GOLDEN / "drafted.json").read_text())
     del raw["envelope_version"]
@@ -231,6 +234,7 @@ def test_an_envelope_survives_the_round_trip(question: str, sql: str, rows: list
     assert decode(EventName.CONCLUDED, encode(before)) == before
 
 
+@pytest.mark.requirement("003.8", "card.15")
 def test_a_returned_draft_counts_as_a_retry_and_a_repair_as_a_repair() -> None:
     asked = example(EventName.ASKED)
     body = BODIES[EventName.RETURNED]

@@ -211,11 +211,13 @@ NOT_FOUND = {
 
 
 @pytest.mark.parametrize(("reply", "sql"), FOUND.values(), ids=FOUND.keys())
+@pytest.mark.requirement("001.4")
 def test_the_one_statement_is_found(reply: str, sql: str):
     assert extract(reply, Dialect.SQLITE) == sql
 
 
 @pytest.mark.parametrize(("reply", "code"), NOT_FOUND.values(), ids=NOT_FOUND.keys())
+@pytest.mark.requirement("000.24", "000.27", "000.23")
 def test_a_reply_without_one_statement_says_why(reply: str, code: FailureCode):
     result = extract(reply, Dialect.SQLITE)
     assert isinstance(result, Failure)
@@ -297,11 +299,13 @@ QUERY = "{} city, COUNT(*) FROM ports WHERE nation_id = 2 AND size > 1 GROUP BY 
 @pytest.mark.parametrize(
     "form", ["{}", "{};", "```sql\n{}\n```", "```\n{}\n```", "Here it is:\n\n{}", "{}\n\nIt counts them."]
 )
+@pytest.mark.requirement("000.16")
 def test_a_misspelt_first_keyword_is_a_statement_and_no_explanation(word: str, form: str) -> None:
     statement = QUERY.format(word)
     assert extract(form.format(statement), Dialect.POSTGRESQL) == statement
 
 
+@pytest.mark.requirement("000.16")
 def test_what_is_fenced_as_sql_is_a_statement_whatever_its_first_word_is() -> None:
     for statement in ("PICK city FROM ports", "GET ports WHERE size > 1", "COUNT(*) FROM ports"):
         assert extract(f"```sql\n{statement}\n```", Dialect.SQLITE) == statement

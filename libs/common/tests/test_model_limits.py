@@ -34,6 +34,7 @@ class OneValue:
         return True
 
 
+@pytest.mark.requirement("002.55")
 def test_in_any_minute_no_more_than_the_limit_and_one_burst_is_granted():
     limit, dice = Limit(requests_per_minute=60), random.Random(7)
     counters, now, times = Counters(), 1_000_000, list[int]()

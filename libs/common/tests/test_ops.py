@@ -52,10 +52,12 @@ def finished(outcome: Outcome, attempts: int) -> Envelope[Finished]:
         (Outcome.EXPIRED, 1, "none"),
     ],
 )
+@pytest.mark.requirement("003.21", "003.22", "card.17")
 def test_a_query_counts_in_the_denominator_of_its_attempts(outcome: Outcome, attempts: int, expected: str) -> None:
     assert pass_of(finished(outcome, attempts)) == expected
 
 
+@pytest.mark.requirement("002.61")
 def test_a_finished_query_is_counted_by_outcome_pass_tenant_and_attempt() -> None:
     metrics = Metrics("presenter")
     metrics.query_finished(finished(Outcome.ANSWERED, 2), now_ms=3_500)
@@ -99,6 +101,7 @@ def test_a_repair_is_counted_by_origin_and_rule_and_again_when_its_answer_is_cal
     assert counted("model", "none", "contradicted") == 0
 
 
+@pytest.mark.requirement("003.23")
 def test_every_combination_of_closed_enums_exists_before_anything_happened() -> None:
     text = Metrics("executor").exposition().decode()
     assert 'querybus_queries_total{outcome="answered",pass="first"} 0.0' in text
@@ -134,6 +137,7 @@ def test_a_secret_may_stand_in_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert load(ServiceSettings).nats_password.get_secret_value() == "from-file"
 
 
+@pytest.mark.requirement("002.61")
 def test_a_trace_goes_on_over_a_hop() -> None:
     first, second = Tracing("gateway", ratio=1.0), Tracing("generator", ratio=1.0)
     headers: dict[str, str] = {}

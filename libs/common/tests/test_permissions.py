@@ -48,12 +48,14 @@ def holders(prefix: str) -> set[StageName]:
     return {stage for stage, rights in SERVICES.items() if any(text.startswith(prefix) for text in rights.publish)}
 
 
+@pytest.mark.requirement("002.10")
 def test_each_service_may_publish_exactly_its_events() -> None:
     for stage, rights in SERVICES.items():
         events = {text.rpartition(".")[2] for text in rights.publish if text.startswith("querybus.v1.event.")}
         assert events == {str(event) for event in WRITES[stage]}
 
 
+@pytest.mark.requirement("000.20")
 def test_only_the_validator_approves_and_only_it_asks_the_database() -> None:
     approve = f"querybus.v1.event.*.*.*.{EventName.APPROVED}"
     assert {stage for stage, rights in SERVICES.items() if approve in rights.publish} == {StageName.VALIDATOR}

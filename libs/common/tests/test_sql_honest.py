@@ -60,6 +60,7 @@ def statements(name: str) -> Iterator[tuple[Dialect, str]]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("dialect", list(Dialect))
+@pytest.mark.requirement("000.14")
 def test_honest_analysis_passes(dialect: Dialect) -> None:
     refused = {
         sql: f"{decision.code}: {decision.detail}"
@@ -76,6 +77,7 @@ def test_honest_analysis_passes(dialect: Dialect) -> None:
 
 
 @pytest.mark.parametrize("dialect", list(Dialect))
+@pytest.mark.requirement("002.59")
 def test_what_reaches_out_costs_too_much_or_is_not_known_is_refused(dialect: Dialect) -> None:
     passed = {
         sql: decision.sql

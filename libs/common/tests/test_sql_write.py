@@ -120,6 +120,7 @@ def test_everything_else_is_refused_under_read_write(sql: str, dialect: Dialect)
 
 
 @pytest.mark.parametrize("sql", [sql for sql, *_ in PLAIN])
+@pytest.mark.requirement("000.10")
 def test_a_read_only_connection_takes_none_of_them(sql: str) -> None:
     refused = bad(sql, ConnectionPolicy())
     assert (refused.code, refused.facts.rule) == (FailureCode.PERMISSION, "statement_denied")

@@ -214,6 +214,7 @@ def settlement(bus: MemoryBus, verb: Any, *, name: StageName = StageName.GENERAT
     return Settlement(bus, verb, StagePolicy(name=name, **more), runtime)
 
 
+@pytest.mark.requirement("000.39")
 async def test_what_a_verb_returned_is_published_and_then_acked():
     bus, verb, letter = MemoryBus(), Verb(a_draft(asked())), Letter(asked())
     metrics = Metrics("generator")
@@ -223,6 +224,7 @@ async def test_what_a_verb_returned_is_published_and_then_acked():
     assert metrics.value("querybus_stage_messages_total", stage="generator", outcome="published") == 1
 
 
+@pytest.mark.requirement("000.30")
 async def test_the_path_gets_one_step_with_the_stage_and_its_event():
     bus = MemoryBus()
     await settlement(bus, Verb(a_draft(asked()))).handle(Letter(asked()))
@@ -257,6 +259,7 @@ async def test_progress_names_a_stage_that_takes_its_time_and_has_a_number():
     assert word == {"n": 7, "stage": "generator", "state": "started", "at": NOW}
 
 
+@pytest.mark.requirement("000.37", "003.23")
 async def test_a_failure_becomes_a_failed_event_and_an_ack():
     bus, letter, metrics = MemoryBus(), Letter(asked()), Metrics("generator")
     verb = Verb(Failure.of(FailureCode.MODEL_UNAVAILABLE, "429"))

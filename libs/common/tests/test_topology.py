@@ -65,6 +65,7 @@ def test_no_two_streams_store_the_same_subject() -> None:
         assert not collide(left, right), f"{one} and {other} both store {left} / {right}"
 
 
+@pytest.mark.requirement("002.9")
 def test_every_event_is_stored_written_and_read_by_somebody() -> None:
     for event in EventName:
         subject = event_subject("acme", "thread", "query", event)

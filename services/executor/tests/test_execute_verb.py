@@ -201,6 +201,7 @@ async def failed(envelope: Envelope[Approved], database: ShelfDatabase) -> Failu
     return result
 
 
+@pytest.mark.requirement("001.6")
 async def test_rows_conclude_the_query_as_answered_with_the_attempt_marked_executed() -> None:
     concluded = await answered(approved(), ShelfDatabase())
     result = concluded.body.result
@@ -243,6 +244,7 @@ async def test_a_column_of_personal_data_is_marked_unless_the_owner_shows_it_to_
         assert (result.rows, result.columns[0].personal) == ((("a@x.org",),), expected)
 
 
+@pytest.mark.requirement("002.40")
 async def test_a_result_of_several_pages_is_kept_by_run_and_page() -> None:
     pages, database = KeptPages(), ShelfDatabase(rows=[(n,) for n in range(10)])
     concluded = await answered(approved(page_size=4), database, pages, deliveries=2)
@@ -457,6 +459,7 @@ async def test_what_the_guard_refuses_never_reaches_the_database(sql: str) -> No
     assert database.asked == []
 
 
+@pytest.mark.requirement("003.20")
 async def test_the_time_of_a_statement_is_the_smaller_of_policy_and_what_is_left() -> None:
     patient = ShelfDatabase(policy=ConnectionPolicy(statement_timeout_seconds=5))
     await answered(approved(deadline_ms=60_000), patient)
@@ -495,6 +498,7 @@ def request(sql: str = "SELECT id FROM orders", *, deadline_ms: int = 1_000) -> 
     )
 
 
+@pytest.mark.requirement("003.6")
 async def test_a_run_that_failed_says_that_it_ran_and_for_how_long() -> None:
     failure = await failed(approved(), ShelfDatabase(found=Failure.of(FailureCode.TIMEOUT)))
     attempt = envelopes.failed(approved(), failure, StageName.EXECUTOR).attempts[-1]
@@ -525,6 +529,7 @@ async def test_an_explain_is_guarded_and_asks_the_engine() -> None:
     assert database.explained == ["SELECT id FROM orders"]
 
 
+@pytest.mark.requirement("003.4")
 async def test_a_probe_gives_at_most_ten_rows_on_reserved_slots() -> None:
     database = ShelfDatabase(rows=[(n,) for n in range(30)])
     asked = ProbeRequest(**request(deadline_ms=1_000).model_dump())

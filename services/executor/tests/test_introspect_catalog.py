@@ -32,6 +32,7 @@ def table(catalog: Catalog, name: str) -> Table:
     return result
 
 
+@pytest.mark.requirement("001.2")
 def test_tables_views_keys_and_types_are_read(tmp_path: Path) -> None:
     path = made(
         tmp_path / "a.sqlite",

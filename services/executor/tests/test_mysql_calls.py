@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 import sqlalchemy as sa
 
 from querybus_executor.engines.mysql.edge import WARNINGS_MAX, Mysql
@@ -70,6 +71,7 @@ def literal(sql: str) -> str:
     return f"SET @querybus = CONVERT(0x{sql.encode().hex()} USING utf8mb4)"
 
 
+@pytest.mark.requirement("002.30")
 async def test_a_statement_is_limited_in_milliseconds_and_prepared_as_explain_before_it_is_prepared_as_it_is() -> None:
     session, mysql = Recorded(), driver()
     await mysql.begin(session, 2.5)
@@ -90,6 +92,7 @@ async def test_a_statement_is_limited_in_milliseconds_and_prepared_as_explain_be
     ]
 
 
+@pytest.mark.requirement("002.30")
 async def test_an_explain_reads_the_words_of_its_plan() -> None:
     result = await driver().explain(Recorded(), "SELECT id FROM t")
     assert result == Estimate(rows=12, rows_read=12, cost=1.45)

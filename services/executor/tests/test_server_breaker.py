@@ -179,6 +179,7 @@ class OldSession(Session):
 
 
 @pytest.mark.long
+@pytest.mark.requirement("002.54")
 async def test_a_restarted_server_is_back_with_the_next_question_however_many_sessions_it_had() -> None:
     database = Restarted(sessions=24)
     server = server_of(database)

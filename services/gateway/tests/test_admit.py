@@ -208,6 +208,7 @@ def test_options_are_lowered_to_the_servers_and_the_credentials_caps() -> None:
     assert envelope.deadline_at == CHANCE.now_ms + 30_000
 
 
+@pytest.mark.requirement("002.13")
 def test_a_credential_sees_its_own_connections_only() -> None:
     credential = BUSINESS.model_copy(update={"connections": ("crm", "gone")})
     assert code_of(admitted({"question": "q", "connection": "shop"}, credential)) is ProblemCode.UNKNOWN_CONNECTION
@@ -296,6 +297,7 @@ def test_a_request_that_says_something_always_wins():
     assert silent_options(preferences, frozenset({"chart"})) == {"language": "zh", "page_size": 20}
 
 
+@pytest.mark.requirement("000.32")
 def test_what_the_server_caps_holds_for_switches_as_for_numbers():
     caps = OptionCaps(
         count_total=False,
@@ -310,6 +312,7 @@ def test_what_the_server_caps_holds_for_switches_as_for_numbers():
     assert (capped.enable_syntax_validation, capped.enable_forbidden_check, capped.cross_check) == (True, True, True)
 
 
+@pytest.mark.requirement("000.19", "000.32")
 def test_the_servers_defaults_hold_where_request_and_person_are_silent_and_stay_within_the_caps() -> None:
     defaults = RequestOptions(summary=False, page_size=20, retries_max=4, chart="none")
     envelope = envelope_of(
@@ -326,6 +329,7 @@ def test_the_servers_defaults_hold_where_request_and_person_are_silent_and_stay_
 
 
 @pytest.mark.parametrize(("name", "mode"), [("database_direct", Mode.DATABASE), ("chat_direct", Mode.CHAT)])
+@pytest.mark.requirement("000.4")
 def test_the_modes_ordered_names_are_taken(name: str, mode: Mode) -> None:
     assert envelope_of(admitted({"question": "q", "options": {"mode": name}})).options.mode is mode
     assert code_of(admitted({"question": "q", "options": {"mode": "direct"}})) is ProblemCode.BAD_OPTIONS

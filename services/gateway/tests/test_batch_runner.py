@@ -228,6 +228,7 @@ def rig(monkeypatch: pytest.MonkeyPatch) -> Rig:
     return Rig()
 
 
+@pytest.mark.requirement("003.10")
 async def test_results_come_as_they_finish_and_stay_in_the_order_of_items(rig: Rig) -> None:
     batch = await rig.submit("a", "b", "c", concurrency=3)
     async with rig.running():
@@ -296,6 +297,7 @@ async def test_who_loses_the_lease_lets_go_without_writing(rig: Rig) -> None:
     assert rig.manifest(batch) == stolen
 
 
+@pytest.mark.requirement("003.11")
 async def test_failing_queries_are_reported_as_being_repaired(rig: Rig) -> None:
     batch = await rig.submit("a", "b", "c", concurrency=3)
     async with rig.running():
@@ -313,6 +315,7 @@ async def test_failing_queries_are_reported_as_being_repaired(rig: Rig) -> None:
     assert any(frame.event == "mending" and frame.data["n"] == 2 for frame in frames)
 
 
+@pytest.mark.requirement("003.10")
 async def test_only_the_failed_items_are_asked_again_as_new_queries(rig: Rig) -> None:
     batch = await rig.submit("a", "b")
     async with rig.running():

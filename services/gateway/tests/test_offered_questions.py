@@ -117,6 +117,7 @@ def test_suggestions_on_own_data_are_sound_and_have_rows(data: tuple[str, Path, 
         assert len(offered) >= 2, offered
 
 
+@pytest.mark.requirement("004.13")
 def test_ways_on_of_a_question_back_are_sound_and_have_rows(data: tuple[str, Path, Catalog]) -> None:
     _, file, catalog = data
     for question in VAGUE:

@@ -215,6 +215,7 @@ async def test_a_turn_goes_to_whoever_has_the_fewest_in_flight_and_round_robin_a
 
 @pytest.mark.long
 @given(st.lists(st.sampled_from("abc"), max_size=60), st.integers(1, 5), st.integers(0, 12))
+@pytest.mark.requirement("002.53")
 def test_turns_never_exceed_share_and_total_and_never_idle(order: list[str], share: int, more: int) -> None:
     async def run() -> None:
         crowd = Crowd(share, share + more)

@@ -157,6 +157,7 @@ def test_how_a_question_was_read_is_shown_to_a_business_reader_unless_a_word_is_
     assert public_answer(finished, "analyst")["enriched_question"] == read
 
 
+@pytest.mark.requirement("000.29")
 def test_an_answer_keeps_its_rows_and_numbers_its_columns_for_business() -> None:
     answer = public_answer(envelope_of(BODIES[-1]), "business")
     assert answer["columns"] == [{"id": "c1", "label": "Customer", "kind": "other", "format": None}]
@@ -167,6 +168,7 @@ def test_an_answer_keeps_its_rows_and_numbers_its_columns_for_business() -> None
     assert [step["stage"] for step in answer["path"]] == ["generator"]
 
 
+@pytest.mark.requirement("000.28", "001.12")
 def test_an_analyst_gets_sql_detail_and_attempts() -> None:
     answer = public_answer(envelope_of(BODIES[-1]), "analyst")
     assert answer["sql"] == SQL

@@ -37,6 +37,7 @@ async def test_a_models_question_is_kept_and_its_alternatives_are_options() -> N
     assert body.clarification.options[1].question == "Which customers are loyal (membership level)?"
 
 
+@pytest.mark.requirement("000.23")
 async def test_a_models_reason_for_missing_data_is_kept() -> None:
     said = "The database does not contain any weather data, so this cannot be answered."
     body = concluded(await run(asked("How was the weather?"), model=SpokenModel(said)))

@@ -47,12 +47,14 @@ async def sql_of(body: Asked | None = None) -> str:
     return after.body.draft.sql
 
 
+@pytest.mark.requirement("004.19")
 async def test_every_action_changes_the_next_statement() -> None:
     written = [await sql_of(choosing(action)) for action in OptionAction]
     assert len({*written, await sql_of()}) == len(OptionAction) + 1
 
 
 @pytest.mark.parametrize("action", list(OptionAction))
+@pytest.mark.requirement("004.19")
 async def test_a_model_is_reported_the_action_the_failed_attempt_and_its_error(action: OptionAction) -> None:
     model = SpokenModel("SELECT 2")
     await run(asked("How many customers?", body=choosing(action)), model=model, history=HISTORY)
@@ -69,6 +71,7 @@ async def test_without_a_model_the_first_line_of_an_enriched_question_is_read() 
     assert rich.body == plain.body
 
 
+@pytest.mark.requirement("003.12")
 async def test_a_model_is_reported_what_surrounds_the_question() -> None:
     model = SpokenModel("SELECT 2")
     await run(asked("anything", enriched_question="How many customers?\nObjective: growth"), model=model)

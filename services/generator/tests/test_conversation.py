@@ -45,12 +45,14 @@ def result(rows: int) -> Result:
         max_size=70,
     )
 )
+@pytest.mark.requirement("002.41")
 def test_a_thread_never_exceeds_its_budget(said: list[tuple[str, str | None]]):
     result = messages(*(Turn(question, sql=sql) for question, sql in said))
     assert len(result) <= MESSAGES_MAX
     assert sum(token_estimate(message.text) for message in result) <= TOKENS_MAX
 
 
+@pytest.mark.requirement("002.42")
 def test_the_newest_five_are_whole_older_ones_trimmed_and_the_oldest_summarised():
     turns = [Turn(f"question {n} " + "word " * 200, sql=f"SELECT {n}") for n in range(60)]
     result = messages(*turns)
@@ -62,6 +64,7 @@ def test_the_newest_five_are_whole_older_ones_trimmed_and_the_oldest_summarised(
     assert result[0].text.startswith("Asked earlier")
 
 
+@pytest.mark.requirement("002.44")
 def test_a_large_result_enters_as_ten_samples_and_facts():
     text = result_text(result(4_000), with_values=True)
     assert "cell-9" in text
@@ -70,6 +73,7 @@ def test_a_large_result_enters_as_ten_samples_and_facts():
     assert "greatest 99" in text
 
 
+@pytest.mark.requirement("002.44")
 def test_a_small_result_enters_whole():
     assert "cell-49" in result_text(result(50), with_values=True)
 

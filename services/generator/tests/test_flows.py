@@ -65,6 +65,7 @@ def concluded(found: Any) -> Concluded:
 
 
 class TestVerified:
+    @pytest.mark.requirement("002.22")
     async def test_an_equal_question_is_answered_without_a_model_call_and_says_so(self):
         model = SpokenModel(SAID)
         body = drafted(
@@ -100,6 +101,7 @@ class TestVerified:
             is Origin.MODEL
         )
 
+    @pytest.mark.requirement("002.69")
     async def test_a_near_pair_becomes_an_example_and_instructions_and_terms_go_along(self):
         taught = Taught(
             pair("How many customers live in Berlin?"),
@@ -174,6 +176,7 @@ class TestThread:
 
 
 class TestDefinitions:
+    @pytest.mark.requirement("004.15")
     async def test_a_vague_word_is_asked_about_before_any_sql(self):
         model = SpokenModel(SAID)
         body = concluded(await run(asked("List recent orders"), model=model))
@@ -183,6 +186,7 @@ class TestDefinitions:
         assert 2 <= len(body.clarification.options) <= 3
         assert model.prompts == []
 
+    @pytest.mark.requirement("004.15")
     async def test_it_is_asked_once_in_a_thread(self):
         history = KeptHistory(Turn("List recent orders", about="recent"))
         assert drafted(await run(asked("List recent orders by total"), model=SpokenModel(SAID), history=history))
@@ -228,12 +232,14 @@ class TestChat:
         assert (result.classification.kind, result.classification.method) == ("chat", "model")  # type: ignore[union-attr]
         assert len(model.prompts) == 1
 
+    @pytest.mark.requirement("000.6")
     async def test_a_settled_question_never_becomes_chat_whatever_the_model_says(self):
         model = SpokenModel("CHAT: let us talk")
         result = await run(asked("How many customers are there?"), model=model)
         assert isinstance(result, Failure)
         assert "CHAT" not in model.prompt
 
+    @pytest.mark.requirement("000.3")
     async def test_a_forced_mode_offers_no_chat(self):
         model = SpokenModel(SAID)
         assert drafted(await run(asked("What is inflation?", options=Options(mode=Mode.DATABASE)), model=model))
@@ -274,6 +280,7 @@ def _policy() -> Any:
 
 
 @pytest.mark.process
+@pytest.mark.requirement("000.36")
 async def test_without_leave_no_value_reaches_any_model_request_of_a_conversation_with_knowledge_and_retries():
     sql = f"SELECT 1 FROM customers WHERE city = '{CANARY}'"
     result = Result(columns=(ResultColumn(name="city"),), rows=((CANARY,),), row_count=1)

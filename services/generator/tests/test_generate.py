@@ -96,6 +96,7 @@ class TestWithoutAModel:
         assert body.analysis.reading
         assert body.analysis.catalog_fingerprint == SHOP.fingerprint
 
+    @pytest.mark.requirement("002.66")
     async def test_a_chinese_question_as_well(self):
         assert "count" in drafted(await run(asked("有多少客户？"))).draft.sql.lower()
 
@@ -137,6 +138,7 @@ class TestWithoutAModel:
 
 
 class TestWithAModel:
+    @pytest.mark.requirement("001.3")
     async def test_its_statement_is_drafted_with_what_led_to_it(self):
         model = SpokenModel("```sql\nSELECT COUNT(*) FROM customers;\n```")
         result = await run(asked(COUNT), model=model)
@@ -156,6 +158,7 @@ class TestWithAModel:
         ("audience", "is_asked_for", "is_received"),
         [("analyst", True, True), ("analyst", False, False), ("business", True, False)],
     )
+    @pytest.mark.requirement("002.4")
     async def test_its_words_are_received_by_analysts_who_asked_for_them(
         self, audience: str, is_asked_for: bool, is_received: bool
     ):
@@ -172,11 +175,13 @@ class TestWithAModel:
         result = failure(await run(asked(COUNT), model=SpokenModel("SELECT 1; SELECT 2")))
         assert result.code is FailureCode.MULTI_STATEMENT
 
+    @pytest.mark.requirement("000.25")
     async def test_prose_is_a_failure_with_the_models_words(self):
         result = failure(await run(asked(COUNT), model=SpokenModel("Sorry, I would rather not answer that today.")))
         assert result.code is FailureCode.LLM_EXPLANATION
         assert "rather not" in result.detail
 
+    @pytest.mark.requirement("002.66")
     async def test_a_third_language_is_the_models_to_read(self):
         model = SpokenModel("SELECT COUNT(*) FROM customers")
         assert drafted(await run(asked("Combien de clients y a-t-il ?"), model=model)).draft.origin is Origin.MODEL
@@ -193,6 +198,7 @@ class TestWithAModel:
             ("assistant", "Welcome!"),
         ]
 
+    @pytest.mark.requirement("003.15")
     async def test_an_options_failed_attempt_goes_into_the_prompt(self):
         model = SpokenModel("SELECT 2")
         tried = Attempt(origin=Origin.MODEL, sql="SELECT 41 + 1", code=FailureCode.COLUMN_NOT_FOUND)
@@ -204,6 +210,7 @@ class TestWithAModel:
         )
         assert "SELECT 41 + 1" in model.prompt
 
+    @pytest.mark.requirement("000.21", "001.7", "003.5")
     async def test_a_retry_is_reported_everything_that_was_tried(self):
         model = SpokenModel("SELECT name FROM customers")
         body = drafted(await run(returned("list the names"), model=model))
@@ -326,6 +333,7 @@ class TestChat:
     async def test_a_model_that_is_away_costs_no_reply(self):
         assert concluded(await run(asked("Hello!"), model=SpokenModel(UNAVAILABLE))).reply
 
+    @pytest.mark.requirement("000.3")
     async def test_a_forced_mode_decides_alone(self):
         forced = await run(asked("hello", options=Options(mode=Mode.DATABASE)))
         assert not (isinstance(forced, Envelope) and isinstance(forced.body, Concluded) and forced.body.reply)
@@ -333,6 +341,7 @@ class TestChat:
         assert concluded(chat).outcome is Outcome.REPLIED
 
 
+@pytest.mark.requirement("000.2", "000.6")
 async def test_the_classification_is_set_once_and_survives_a_failure():
     result = await run(asked(COUNT))
     assert isinstance(result, Envelope)
@@ -348,6 +357,7 @@ async def test_the_classification_is_set_once_and_survives_a_failure():
 
 @pytest.mark.process
 @pytest.mark.parametrize("by", ["option", "policy"])
+@pytest.mark.requirement("000.36")
 async def test_no_cell_value_reaches_a_model_that_may_not_see_data(by: str):
     policy = ConnectionPolicy(allow_llm_to_see_data=by != "policy")
     options = Options(allow_llm_to_see_data=by != "option")
@@ -429,6 +439,7 @@ async def test_a_trigger_becomes_the_code_that_words_it():
     assert body.code is expected[body.clarification.trigger]
 
 
+@pytest.mark.requirement("003.2", "003.3")
 async def test_a_models_corrected_draft_asks_for_the_one_probe_where_execution_is_allowed() -> None:
     allowed = Options.model_validate({"execution_mode": "allow_execution"})
     model = SpokenModel("SELECT name FROM customers")
@@ -443,6 +454,7 @@ async def test_a_models_corrected_draft_asks_for_the_one_probe_where_execution_i
     assert "One execution is allowed" not in static.prompt
 
 
+@pytest.mark.requirement("003.6")
 async def test_the_retry_prompt_says_how_long_a_failed_run_took_and_spends_no_second_probe() -> None:
     again = returned("Who are they?", options=Options.model_validate({"execution_mode": "allow_execution"}))
     ran = again.attempts[0].model_copy(
@@ -458,6 +470,7 @@ async def test_the_retry_prompt_says_how_long_a_failed_run_took_and_spends_no_se
 WRITABLE = ConnectionPolicy(access=Access.READ_WRITE)
 
 
+@pytest.mark.requirement("001.11")
 async def test_a_change_in_words_reaches_the_model_where_the_connection_takes_it() -> None:
     model = SpokenModel("DELETE FROM orders WHERE id = 7")
     body = drafted(await run(asked("Delete order number 7"), model=model, policy=WRITABLE))

@@ -56,6 +56,7 @@ def render(language: Language, *, retry: bool, with_values: bool = True) -> tupl
 
 @pytest.mark.parametrize("retry", [False, True], ids=["first", "retry"])
 @pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.requirement("000.21", "001.2", "001.5", "003.15")
 def test_the_prompt_is_the_golden_one(language: Language, retry: bool):
     text = "\n".join(f"=== {message.role}\n{message.text}" for message in render(language, retry=retry)) + "\n"
     golden = GOLDEN / f"{'retry' if retry else 'first'}.{language}.txt"
@@ -123,11 +124,13 @@ def test_a_value_cannot_open_a_place():
     assert fill("{{a}}{{#b}} {{b}}{{/b}}", {"a": "{{b}}", "b": "{{a}}"}) == "{{b}} {{a}}"
 
 
+@pytest.mark.requirement("002.6")
 def test_an_unknown_place_is_named():
     with pytest.raises(UnknownPlace, match="nonsense"):
         fill("{{nonsense}}", {"a": "1"})
 
 
+@pytest.mark.requirement("002.6", "002.8")
 def test_a_directory_replaces_single_texts_and_changes_the_version(tmp_path: Path):
     (tmp_path / "system.en.md").write_text("Only {{dialect}} on {{today}}.{{#dialect_notes}}{{/dialect_notes}}")
     replaced = load_texts(tmp_path)

@@ -44,6 +44,7 @@ def kind_of(question: str, known: Prepared) -> str:
 
 
 @pytest.mark.long
+@pytest.mark.requirement("000.2", "000.5")
 async def test_no_question_about_data_is_taken_for_chat_and_few_are_left_open(catalog: Catalog):
     known = await prepared(catalog)
     wrong = Counter[tuple[str, str]]()

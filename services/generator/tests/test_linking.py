@@ -87,6 +87,7 @@ def test_equal_questions_give_equal_tables_and_links():
 
 
 @pytest.mark.long
+@pytest.mark.requirement("002.43")
 def test_a_question_to_ten_thousand_tables_does_not_look_at_each_of_them():
     subjects = ["customer", "order", "product", "invoice", "payment", "ticket", "budget", "claim"]
     tables = tuple(
@@ -155,6 +156,7 @@ def test_of_a_wide_table_the_keys_and_what_the_question_speaks_of_stay():
     assert shown == ["person_id", "name", "birth_year", "price", "acc_balance"]
 
 
+@pytest.mark.requirement("002.43")
 def test_a_budget_of_tokens_drops_columns_and_never_a_table():
     tables = tuple(table(f"orders_{n}", "id", *(f"field_{n}_{c}" for c in range(300))) for n in range(6))
     catalog = Catalog(connection="c", dialect=Dialect.SQLITE, tables=tables)

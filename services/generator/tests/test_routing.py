@@ -172,6 +172,7 @@ async def test_a_verified_question_goes_where_it_was_taught():
         ("customers in the database library", "library"),
     ],
 )
+@pytest.mark.requirement("002.13")
 def test_a_connection_that_is_named_is_taken(question: str, name: str):
     profiles = {item.connection: Profile(item) for item in CATALOGS}
     assert decide(question, CONNECTIONS, profiles) == Route(name)

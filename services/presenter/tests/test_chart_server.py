@@ -37,6 +37,7 @@ def spec(kind: str, values: list[Any] | None = None, **encoding: Any) -> dict[st
         ("scatter", {"x": AMOUNTS, "y": AMOUNTS}, "scatter", {"x": 1, "y": 1}),
     ],
 )
+@pytest.mark.requirement("002.63")
 def test_a_chart_becomes_the_call_of_its_tool(kind: str, encoding: Any, tool: str, first: Any) -> None:
     call = call_of(spec(kind, **encoding))
     assert call is not None

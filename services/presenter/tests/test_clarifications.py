@@ -104,6 +104,7 @@ def asked_back(trigger: Trigger, language: Language, audience: Audience) -> dict
 
 
 @pytest.mark.parametrize("trigger", Trigger)
+@pytest.mark.requirement("004.21")
 def test_a_trigger_asks_back_in_these_words(trigger: Trigger) -> None:
     made = {f"{language}.{audience}": asked_back(trigger, language, audience) for language, audience in READERS}
     file = GOLDEN / f"{trigger}.json"
@@ -113,6 +114,7 @@ def test_a_trigger_asks_back_in_these_words(trigger: Trigger) -> None:
 
 
 @pytest.mark.parametrize("trigger", Trigger)
+@pytest.mark.requirement("004.1", "004.9")
 def test_a_clarification_is_never_empty_and_offers_questions_that_can_be_asked(trigger: Trigger) -> None:
     for language, audience in READERS:
         made = asked_back(trigger, language, audience)
@@ -190,6 +192,7 @@ def ended(
 
 @pytest.mark.parametrize("code", FAILED_EXECUTIONS)
 @pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.requirement("004.10", "004.11", "004.12")
 def test_a_failed_execution_is_asked_about_with_the_ways_on_that_help_against_it(
     code: FailureCode, language: Language
 ) -> None:
@@ -205,6 +208,7 @@ def test_a_failed_execution_is_asked_about_with_the_ways_on_that_help_against_it
 
 @pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.REFUSED, Outcome.EXPIRED, Outcome.CANCELLED])
 @pytest.mark.parametrize("code", [None, *FailureCode])
+@pytest.mark.requirement("004.1")
 def test_whatever_offers_options_says_why(outcome: Outcome, code: FailureCode | None) -> None:
     answer = ended(outcome, code, "en")
     assert answer.options
@@ -275,3 +279,56 @@ def test_options_for_a_table_of_figures_can_be_asked_as_they_stand() -> None:
             '"rdg" WHERE "tmp" > (SELECT AVG("tmp") FROM "rdg")',
             '"rdg"',
         ]
+
+
+# The ordered words
+
+
+def message(code: FailureCode, outcome: Outcome = Outcome.FAILED) -> str:
+    return ended(outcome, code, "zh").message
+
+
+@pytest.mark.requirement("004.3")
+def test_a_missing_column_is_said_in_the_ordered_words() -> None:
+    assert message(FailureCode.COLUMN_NOT_FOUND) == "查询的数据维度可能不存在，需要调整查询内容"
+
+
+@pytest.mark.requirement("004.4")
+def test_a_missing_table_is_said_in_the_ordered_words() -> None:
+    assert message(FailureCode.TABLE_NOT_FOUND) == "查询的数据范围可能超出了可访问的范围"
+
+
+@pytest.mark.requirement("004.5")
+def test_wrong_syntax_is_said_in_the_ordered_words() -> None:
+    assert message(FailureCode.SYNTAX_ERROR) == "查询语句的结构需要调整"
+
+
+@pytest.mark.requirement("004.6")
+def test_a_missing_right_is_said_in_the_ordered_words() -> None:
+    assert message(FailureCode.PERMISSION, Outcome.REFUSED) == "当前没有权限访问相关数据"
+
+
+@pytest.mark.requirement("004.7")
+def test_a_time_out_is_said_in_the_ordered_words() -> None:
+    assert message(FailureCode.TIMEOUT) == "查询数据量较大，建议缩小查询范围或添加时间限制"
+
+
+@pytest.mark.requirement("000.26")
+def test_a_statement_that_could_not_be_written_is_said_in_the_ordered_words() -> None:
+    assert message(FailureCode.UNKNOWN_GENERATION_FAILURE) == "无法生成有效的查询，请尝试重新描述您的问题。"
+    assert WORDS["zh", "analyst"].code[FailureCode.UNKNOWN_GENERATION_FAILURE] == (
+        "无法生成有效的SQL查询，请尝试重新描述您的问题。"
+    )
+
+
+@pytest.mark.requirement("000.25")
+def test_a_models_explanation_ends_with_the_ordered_advice() -> None:
+    for audience in ("business", "analyst"):
+        text = WORDS["zh", audience].code[FailureCode.LLM_EXPLANATION]
+        assert text == "{explanation} 请尝试重新描述您的问题或询问其他内容。"
+
+
+@pytest.mark.requirement("003.18")
+def test_of_a_database_that_is_away_it_is_said_that_the_statement_may_be_right() -> None:
+    assert "查询本身可能是正确的" in WORDS["zh", "analyst"].code[FailureCode.CONNECTION]
+    assert message(FailureCode.CONNECTION) == "暂时无法连接数据源，与您的问题无关，请稍后再试。"

@@ -123,6 +123,7 @@ def test_a_change_of_the_structure_is_done_without_a_count(language: Language) -
 
 
 @pytest.mark.parametrize(("language", "audience"), list(itertools.product(("en", "zh"), ("business", "analyst"))))
+@pytest.mark.requirement("000.8")
 def test_an_answer_that_no_engine_checked_says_so_to_every_reader(language: Language, audience: Audience) -> None:
     result = Result(columns=(ResultColumn(name="n"),), rows=((7,),), row_count=1)
     body = Concluded(outcome=Outcome.ANSWERED, stage=StageName.EXECUTOR, sql="SELECT 7 AS n", result=result)

@@ -109,6 +109,7 @@ def texts_of(finished: Finished) -> list[str]:
 
 @pytest.mark.long
 @pytest.mark.parametrize(("language", "audience"), list(product(LANGUAGES, AUDIENCES)))
+@pytest.mark.requirement("004.14")
 def test_every_failure_of_every_engine_is_phrased_without_a_name(language: Language, audience: Audience) -> None:
     for seed, (code, text) in enumerate(product(FailureCode, DRIVER_TEXTS)):
         names = strange_names(seed)

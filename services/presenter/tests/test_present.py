@@ -220,6 +220,7 @@ def test_a_refused_key_is_said_as_a_wrong_set_up_and_what_a_model_wrote_is_no_fa
 
 
 @pytest.mark.parametrize(("language", "audience"), READERS)
+@pytest.mark.requirement("004.16", "004.18")
 def test_every_text_has_its_row_in_both_languages(language: Language, audience: Audience) -> None:
     texts = WORDS[language, audience]
     assert set(texts.outcome) == set(Outcome)
@@ -245,6 +246,7 @@ def rows_of(texts: Texts) -> list[str]:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.requirement("004.14")
 def test_no_text_for_business_readers_gives_anything_away(language: Language) -> None:
     for row in rows_of(WORDS[language, "business"]):
         assert leaks(row, CATALOG, language) == ()
@@ -347,6 +349,7 @@ def test_the_options_of_the_owner_are_offered_in_their_order() -> None:
     assert offered(FailureCode.TIMEOUT) == ["缩小查询的时间范围", "添加更多筛选条件", "使用汇总数据代替明细"]
 
 
+@pytest.mark.requirement("000.12")
 def test_a_refusal_names_the_kind_in_plain_words_for_business_and_as_it_is_for_analysts() -> None:
     body = ended(Outcome.REFUSED, FailureCode.SAFETY, refused_kind="DELETE")
     assert finish(body).answer.message == (
@@ -360,6 +363,7 @@ def test_a_refusal_names_the_kind_in_plain_words_for_business_and_as_it_is_for_a
     assert "load_extension" not in finish(hidden).answer.message
 
 
+@pytest.mark.requirement("000.24")
 def test_a_models_explanation_is_quoted_unless_it_gives_something_away() -> None:
     clarification = Clarification(trigger=Trigger.AMBIGUOUS_QUESTION)
     fine = ended(
@@ -403,6 +407,7 @@ def test_a_clarification_says_what_it_is_about_in_the_persons_words() -> None:
     assert "cust_id" in finish(named, question="What is cust_id?").answer.message
 
 
+@pytest.mark.requirement("004.9")
 def test_given_options_are_kept_and_filled_up_to_two() -> None:
     given_option = Option(id="1", text="Per city", question="How many per city?", action=OptionAction.ADD_FILTER)
     leaking = Option(id="2", text="Per cty", question="Sum of rev_amt?", action=OptionAction.ADD_FILTER)
@@ -419,6 +424,7 @@ def test_given_options_are_kept_and_filled_up_to_two() -> None:
     assert finish(body, audience="analyst").answer.options == (given_option, leaking)
 
 
+@pytest.mark.requirement("004.13")
 def test_options_are_complete_questions_made_of_business_words() -> None:
     def questions(code: FailureCode, language: Language) -> list[str]:
         body = ended(Outcome.FAILED, code)
@@ -492,12 +498,14 @@ def test_without_a_catalog_every_business_label_is_numbered() -> None:
 @pytest.mark.parametrize(
     ("language", "text"), [("en", "Customers: city (2 results)."), ("zh", "客户：城市（共 2 条结果）。")]
 )
+@pytest.mark.requirement("000.31")
 def test_with_the_summary_off_it_is_said_what_the_answer_shows(language: Language, text: str) -> None:
     body = answered({"cty": ColumnKind.TEXT}, ("Bern",), ("Lyon",))
     answer = finish(body, language=language, options=Options(summary=False)).answer
     assert answer.summary == answer.message == text
 
 
+@pytest.mark.requirement("000.35")
 def test_a_summary_or_chart_that_fails_never_fails_the_answer() -> None:
     ragged = Result(
         columns=(ResultColumn(name="cty"), ResultColumn(name="n", kind=ColumnKind.INTEGER)),
@@ -594,6 +602,7 @@ def test_notes_are_phrased_for_business_and_whole_for_analysts() -> None:
     assert finish(body, audience="analyst").answer.notes == ("citty was read as cty", "bare column cty")
 
 
+@pytest.mark.requirement("000.28")
 def test_a_repaired_answer_says_so_with_how_sure_it_is_to_both_audiences() -> None:
     first = Attempt(origin=Origin.MODEL, sql="SELECT citty FROM cust_tbl")
     by_rule = (first, Attempt(origin=Origin.RULE, sql="SELECT cty FROM cust_tbl", executed=True))
@@ -610,6 +619,7 @@ def test_a_repaired_answer_says_so_with_how_sure_it_is_to_both_audiences() -> No
     assert finish(body, audience="analyst", attempts=(first,)).answer.mended == ()
 
 
+@pytest.mark.requirement("004.22")
 def test_an_analyst_gets_statement_and_detail_of_a_failure() -> None:
     body = ended(Outcome.FAILED, FailureCode.COLUMN_NOT_FOUND, detail="no such column: citty")
     attempts = (Attempt(origin=Origin.MODEL, sql="SELECT citty FROM cust_tbl"),)

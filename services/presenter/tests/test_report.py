@@ -137,6 +137,7 @@ async def summary_of(
         "In 2023 Bern had the lowest of the three, 31200.",
     ],
 )
+@pytest.mark.requirement("000.33")
 async def test_words_whose_numbers_are_all_known_are_taken(text: str) -> None:
     assert await summary_of(Model(said(text))) == text
 
@@ -170,6 +171,7 @@ async def test_words_that_state_what_nobody_knows_leave_the_faithful_summary(tex
     [Failure.of(FailureCode.MODEL_UNAVAILABLE, "timeout"), said("Lyon leads with 52,400.5", is_cut=True)],
     ids=["down", "cut"],
 )
+@pytest.mark.requirement("000.35")
 async def test_a_model_that_fails_never_fails_the_answer(reply: ModelReply | Failure) -> None:
     assert (await summary_of(Model(reply))).startswith("Highest revenue")
 
@@ -185,6 +187,7 @@ async def test_a_model_that_fails_never_fails_the_answer(reply: ModelReply | Fai
     ],
     ids=["the connection forbids it", "unknown connection", "the request forbids it", "switched off", "no model"],
 )
+@pytest.mark.requirement("000.36")
 async def test_a_model_that_may_not_see_the_data_is_not_asked(stores: Stores, options: dict[str, Any]) -> None:
     model = Model(said("Lyon leads with 52,400.5."))
     await summary_of(model, stores=stores, **options)
@@ -197,6 +200,7 @@ async def test_without_time_the_model_is_not_asked() -> None:
     assert model.received == []
 
 
+@pytest.mark.requirement("000.33")
 async def test_the_model_gets_facts_and_a_sample_and_no_technical_name() -> None:
     model = Model(said("Lyon leads with 52,400.5."))
     await summary_of(model, audience="business")

@@ -140,6 +140,7 @@ def test_one_row_is_reported_whole(
         assert reported(columns, row, language="zh") == chinese
 
 
+@pytest.mark.requirement("000.34")
 def test_no_row_is_said_so() -> None:
     assert reported(COUNTS) == "Nothing matches this question."
     assert reported(COUNTS, language="zh") == "没有符合条件的结果。"
@@ -263,6 +264,7 @@ def drawn(columns: list[tuple[str, str, ColumnKind]], *rows: tuple[Scalar, ...])
     return chart(shape_of(result, [column[1] for column in columns]), WORDS["en", "business"]).spec
 
 
+@pytest.mark.requirement("002.62")
 def test_a_category_and_a_number_are_bars_from_zero() -> None:
     spec = drawn(COUNTS, ("Bern", 3), ("Lyon", "4.5"))
     assert spec["layer"][0]["mark"]["type"] == "bar"

@@ -139,6 +139,7 @@ ENDINGS = {
 
 
 @pytest.mark.parametrize("code", list(FailureCode))
+@pytest.mark.requirement("001.7", "003.18")
 async def test_with_a_budget_a_model_gets_back_only_what_a_new_draft_may_help(code: FailureCode) -> None:
     after = await recovered(failure_event(code))
     if TRAITS[code].to_model:
@@ -153,6 +154,7 @@ async def test_with_a_budget_a_model_gets_back_only_what_a_new_draft_may_help(co
 
 
 @pytest.mark.parametrize("code", list(FailureCode))
+@pytest.mark.requirement("000.17", "001.10", "003.18")
 async def test_without_a_budget_every_code_ends_the_query(code: FailureCode) -> None:
     spent = failure_event(code, generation=2, options=Options(retries_max=2))
     events = [
@@ -181,6 +183,16 @@ async def test_only_a_models_draft_goes_back_to_a_model(code: FailureCode, origi
     assert isinstance(after.body, Concluded)
 
 
+@pytest.mark.requirement("000.18")
+async def test_a_failed_run_is_repaired_also_where_the_syntax_is_not_validated() -> None:
+    unchecked = Options(enable_syntax_validation=False)
+    ran = failure_event(FailureCode.COLUMN_NOT_FOUND, stage=StageName.EXECUTOR, options=unchecked)
+    assert isinstance((await recovered(ran)).body, Returned)
+    neither = unchecked.model_copy(update={"enable_auto_repair": False})
+    stopped = failure_event(FailureCode.COLUMN_NOT_FOUND, stage=StageName.EXECUTOR, options=neither)
+    assert isinstance((await recovered(stopped)).body, Concluded)
+
+
 async def test_a_model_without_a_usable_statement_is_asked_again() -> None:
     after = await recovered(failure_event(FailureCode.UNKNOWN_GENERATION_FAILURE, sql=None, stage=StageName.GENERATOR))
     assert isinstance(after.body, Returned)
@@ -205,6 +217,7 @@ async def test_what_the_person_can_clear_up_is_asked_back(code: FailureCode, tri
     assert after.body.reply == ("no such thing" if code is FailureCode.LLM_EXPLANATION else None)
 
 
+@pytest.mark.requirement("000.13")
 async def test_a_refusal_reports_the_kind_of_the_statement() -> None:
     after = await recovered(failure_event(FailureCode.SAFETY, facts=Facts(name="DROP")))
     assert isinstance(after.body, Concluded)
@@ -212,6 +225,7 @@ async def test_a_refusal_reports_the_kind_of_the_statement() -> None:
 
 
 @pytest.mark.parametrize(("retries_max", "drafts"), [(0, 1), (1, 2), (5, 6)])
+@pytest.mark.requirement("000.19", "001.8", "003.9")
 async def test_an_always_wrong_model_makes_an_exact_number_of_drafts(retries_max: int, drafts: int) -> None:
     envelope = failure_event(
         FailureCode.COLUMN_NOT_FOUND, sql="SELECT nonsense0 FROM customers", options=Options(retries_max=retries_max)
@@ -232,6 +246,7 @@ async def test_an_always_wrong_model_makes_an_exact_number_of_drafts(retries_max
     assert after.retries.generation == retries_max
 
 
+@pytest.mark.requirement("003.19")
 async def test_the_same_statement_in_other_clothes_ends_the_query() -> None:
     earlier = (Attempt(origin=Origin.MODEL, sql="select  nonsense\nfrom customers;"),)
     after = await recovered(
@@ -294,6 +309,7 @@ PLAIN = {"sql": "```sql\nSELECT city FROM customers\n```"}
         (RepairPolicy.OFF, PLAIN, Concluded),
     ],
 )
+@pytest.mark.requirement("000.16")
 async def test_the_policy_says_who_repairs_a_models_statement(
     policy: RepairPolicy | None, broken: dict[str, Any], follows: type
 ) -> None:
@@ -503,6 +519,7 @@ async def test_a_query_that_began_with_a_confirmation_is_never_repaired_nor_retu
         assert isinstance(after.body, Concluded)
 
 
+@pytest.mark.requirement("004.8")
 async def test_clarify_first_asks_the_person_when_the_execution_failed() -> None:
     options = Options.model_validate({"on_execution_failure": "clarify_first"})
     after = await recovered(failure_event(FailureCode.TYPE_MISMATCH, stage=StageName.EXECUTOR, options=options))
@@ -515,6 +532,7 @@ async def test_clarify_first_asks_the_person_when_the_execution_failed() -> None
 
 
 @pytest.mark.parametrize("code", [FailureCode.TIMEOUT, FailureCode.PERMISSION])
+@pytest.mark.requirement("004.8")
 async def test_clarify_first_asks_about_a_time_out_and_a_missing_right(code: FailureCode) -> None:
     options = Options.model_validate({"on_execution_failure": "clarify_first"})
     after = await recovered(failure_event(code, stage=StageName.EXECUTOR, options=options))
@@ -564,6 +582,7 @@ async def test_an_error_is_sent_in_one_line_without_escapes_and_secrets() -> Non
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.requirement("003.17")
 def test_every_code_that_goes_back_has_its_guidance_and_every_rule_its_note(language: str) -> None:
     texts = GUIDANCE[language]  # type: ignore[index]
     assert set(texts.by_code) == {"other", *(code for code in FailureCode if TRAITS[code].to_model)}
@@ -588,6 +607,7 @@ SQL = st.sampled_from(
 
 @settings(max_examples=60, deadline=None)
 @given(st.data(), st.integers(0, 5))
+@pytest.mark.requirement("000.37", "003.19")
 async def test_recovery_ends_whatever_fails_in_whatever_order(data: st.DataObject, retries_max: int) -> None:
     codes = st.sampled_from(list(FailureCode))
     names = st.sampled_from(["citty", "city", "custmers", "nonsense"])

@@ -117,6 +117,7 @@ PAIRS = [
 
 
 @pytest.mark.parametrize(("broken", "whole"), PAIRS)
+@pytest.mark.requirement("000.16")
 def test_a_broken_statement_becomes_a_whole_one(broken: str, whole: str) -> None:
     assert mended(broken)[:1] == [whole]
     assert check(whole) is None

@@ -158,6 +158,7 @@ async def run(
     )
 
 
+@pytest.mark.requirement("000.7")
 async def test_a_good_draft_becomes_an_approval_of_our_own_text() -> None:
     engine = Engine()
     result = await run(draft_of("select name from customer -- all", rows_max=20), engine=engine)
@@ -175,6 +176,7 @@ async def test_rows_are_capped_by_the_policy_as_well() -> None:
     assert (result.body.row_limit, result.body.sql) == (3, "SELECT name FROM customer LIMIT 4")
 
 
+@pytest.mark.requirement("000.13", "000.15")
 async def test_a_refused_draft_never_reaches_the_engine() -> None:
     engine = Engine()
     for sql in ("DROP TABLE customer", "SELECT load_extension('x')", "SELECT x.id FROM customer", "SELECT 1; SELECT 2"):
@@ -182,11 +184,13 @@ async def test_a_refused_draft_never_reaches_the_engine() -> None:
     assert (engine.explained, engine.probed) == ([], [])
 
 
+@pytest.mark.requirement("000.10")
 async def test_a_refused_kind_is_named_for_the_words_of_the_refusal() -> None:
     result = await run(draft_of("DELETE FROM customer"))
     assert (result.code, result.facts.name, result.facts.rule) == (FailureCode.SAFETY, "DELETE", "statement_kind")
 
 
+@pytest.mark.requirement("000.8")
 async def test_with_the_check_by_the_engine_off_nothing_is_asked_and_the_answer_says_so() -> None:
     engine = Engine()
     result = await run(draft_of("SELECT name FROM customer", enable_syntax_validation=False, probe=True), engine=engine)
@@ -195,6 +199,7 @@ async def test_with_the_check_by_the_engine_off_nothing_is_asked_and_the_answer_
     assert (engine.explained, engine.probed) == ([], [])
 
 
+@pytest.mark.requirement("000.7")
 async def test_what_the_engine_has_against_a_statement_is_the_failure() -> None:
     said = Failure.of(FailureCode.TYPE_MISMATCH, "no such operator")
     assert await run(draft_of("SELECT name FROM customer"), engine=Engine(against=said)) == said
@@ -223,6 +228,7 @@ async def test_without_the_engine_our_doubt_decides() -> None:
     assert result.code is FailureCode.COLUMN_NOT_FOUND
 
 
+@pytest.mark.requirement("003.1")
 async def test_a_draft_is_probed_only_when_it_asks_and_the_mode_allows() -> None:
     engine = Engine()
     mode = ExecutionMode.ALLOW_EXECUTION
@@ -271,6 +277,7 @@ async def test_to_explain_is_to_run_what_asks_the_engine_for_its_plan() -> None:
     assert harmful.code is FailureCode.SAFETY
 
 
+@pytest.mark.requirement("000.9")
 async def test_where_running_begins_with_preparing_the_engine_is_not_asked_before() -> None:
     engine = Engine()
     result = await run(draft_of("SELECT name FROM customer"), in_sqlite(), engine=engine)
@@ -288,6 +295,7 @@ async def test_where_running_begins_with_preparing_the_engine_is_not_asked_befor
     ],
     ids=["dry run", "only validated", "failures of the run are asked about", "a column that the catalog lacks"],
 )
+@pytest.mark.requirement("000.9")
 async def test_the_engine_is_asked_before_where_no_run_follows_or_it_decides(sql: str, more: dict[str, Any]) -> None:
     engine = Engine()
     await run(draft_of(sql, **more), in_sqlite(), engine=engine)
@@ -316,6 +324,7 @@ async def test_without_a_catalog_the_connection_has_failed() -> None:
 ALLOWED: dict[str, Any] = {"execution_mode": ExecutionMode.ALLOW_EXECUTION}
 
 
+@pytest.mark.requirement("003.2")
 async def test_a_query_is_probed_once_whatever_is_drafted_or_delivered_again() -> None:
     engine = Engine()
     first = await run(draft_of("SELECT name FROM customer", probe=True, **ALLOWED), engine=engine)
@@ -443,6 +452,7 @@ def yes(asked: Envelope[Any], **changes: Any) -> Envelope[Any]:
     return asked.with_body(Confirmed(**(said | changes)), query_id="q2", attempts=(), path=(step,))
 
 
+@pytest.mark.requirement("002.65")
 async def test_a_change_is_never_approved_as_a_draft_but_asks() -> None:
     engine = Engine(rows=7)
     asked = await run(own(DELETE), WRITES, engine)
@@ -526,6 +536,7 @@ async def test_what_nobody_asked_is_not_approved() -> None:
     assert shut.code is FailureCode.PERMISSION
 
 
+@pytest.mark.requirement("000.11")
 async def test_a_read_only_connection_refuses_a_change_whatever_the_options_say() -> None:
     for check in (True, False):
         result = await run(own(DELETE, enable_forbidden_check=check, **ALLOWED))

@@ -225,6 +225,7 @@ async def ask(server: ScriptedModel, timeout_seconds: float = 60.0, **changes: o
         await client.drain()
 
 
+@pytest.mark.requirement("001.13", "002.3")
 async def test_a_reply_comes_over_the_wire_with_its_tokens():
     with ScriptedModel(say("SELECT 1"), api_key=KEY) as server:
         assert await ask(server) == ModelReply("SELECT 1", tokens_in=2, tokens_out=2, model="scripted")
@@ -241,6 +242,7 @@ async def test_a_made_up_tool_call_is_read_as_its_arguments():
 
 
 @pytest.mark.parametrize("step", [say("SELECT 1"), say("SELECT a FROM", finish_reason="length"), say("")])
+@pytest.mark.requirement("002.4")
 async def test_a_streamed_reply_is_the_same_as_a_whole_one(step: Step):
     received: list[str] = []
     with ScriptedModel(step) as server:
@@ -380,6 +382,7 @@ async def test_a_fault_of_the_set_up_names_its_setting_and_is_not_tried_again(st
     assert all(part in result.detail for part in said), result.detail
 
 
+@pytest.mark.requirement("002.2")
 def test_a_key_of_openai_and_a_models_name_are_enough(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     assert load(ModelServiceSettings).llm_base_url == ""
@@ -390,6 +393,7 @@ def test_a_key_of_openai_and_a_models_name_are_enough(monkeypatch: pytest.Monkey
     assert load(ModelServiceSettings).llm_api_key is None
 
 
+@pytest.mark.requirement("002.2")
 async def test_a_models_name_may_hold_colons_and_slashes():
     for name in ("llama3.1:8b", "openai/gpt-oss-20b"):
         with ScriptedModel(say("SELECT 1")) as server:

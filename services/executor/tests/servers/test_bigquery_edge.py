@@ -164,6 +164,7 @@ async def run(edge: Server, sql: str, rows_max: int = 10) -> Rows | Failure:
     return await edge.run(sql, rows_max=rows_max, seconds_max=10, purpose=Purpose.EXECUTE)
 
 
+@pytest.mark.requirement("002.34")
 async def test_a_dry_run_comes_first_and_the_job_is_capped(edge: Server, rest: Any) -> None:
     result = await run(edge, "SELECT * FROM item")
     assert isinstance(result, Rows), result
@@ -175,6 +176,7 @@ async def test_a_dry_run_comes_first_and_the_job_is_capped(edge: Server, rest: A
     assert not real["query"]["useLegacySql"]
 
 
+@pytest.mark.requirement("002.34")
 async def test_values_keep_their_types_and_become_cells(edge: Server) -> None:
     result = await run(edge, "SELECT * FROM item")
     assert isinstance(result, Rows), result

@@ -75,6 +75,7 @@ async def run(edge: Server, sql: str, *, rows_max: int = 100, seconds_max: float
     return await edge.run(sql, rows_max=rows_max, seconds_max=seconds_max, purpose=Purpose.EXECUTE)
 
 
+@pytest.mark.requirement("002.31")
 async def test_every_type_comes_exactly(edge: Server) -> None:
     result = await run(edge, "SELECT * FROM exact")
     assert isinstance(result, Rows), result

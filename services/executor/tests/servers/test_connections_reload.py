@@ -76,6 +76,7 @@ async def test_nothing_happens_while_the_file_stays_as_it_is(bench: Bench) -> No
     assert (await bench.reload.check(), bench.databases.get("one") is before, bench.kept.added) == (False, True, [])
 
 
+@pytest.mark.requirement("002.46")
 async def test_a_new_connection_is_there_and_the_others_keep_their_sessions(bench: Bench) -> None:
     before = bench.databases.get("one")
     bench.write("one", "two")

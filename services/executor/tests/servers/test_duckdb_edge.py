@@ -249,6 +249,7 @@ async def test_an_explain_gives_the_rows_that_are_expected_and_runs_nothing(edge
     assert attack.code is FailureCode.PERMISSION
 
 
+@pytest.mark.requirement("002.28")
 async def test_values_keep_their_type(edge: Embedded) -> None:
     sql = """SELECT 170141183460469231731687303715884105727::HUGEINT AS h, 19.90::DECIMAL(10, 2) AS d,
              12345678901234567.89::DECIMAL(20, 2) AS big, [1, NULL] AS l, {'a': 1.5} AS s, 'nan'::DOUBLE AS nan,
@@ -296,6 +297,7 @@ ERRORS: tuple[tuple[str, FailureCode, str | None, str | None], ...] = (
 )
 
 
+@pytest.mark.requirement("002.28")
 async def test_an_error_has_its_code_and_the_name_it_is_about(edge: Embedded) -> None:
     for sql, expected, name, qualifier in ERRORS:
         result = await run(edge, sql)

@@ -156,6 +156,21 @@ async def catalog_with(store: CatalogStore, table: str) -> Catalog:
             await asyncio.sleep(0.02)
 
 
+@pytest.mark.requirement("003.20", "003.24")
+async def test_a_statement_is_counted_with_the_time_that_it_took(bench: Bench) -> None:
+    metrics = bench.service.metrics
+    names = {"querybus_database_calls_total": {"connection": SHOP, "purpose": "execute"}}
+    names |= {"querybus_execution_seconds_count": {"dialect": "sqlite"}}
+    names |= {"querybus_execution_seconds_sum": {"dialect": "sqlite"}}
+    before = {name: metrics.value(name, **labels) for name, labels in names.items()}
+    concluded = await bench.outcome(await bench.approve("SELECT count(*) AS counted FROM orders LIMIT 1001"))
+    after = {name: metrics.value(name, **labels) - before[name] for name, labels in names.items()}
+    duration_ms = concluded.attempts[-1].duration_ms
+    assert duration_ms is not None
+    assert after["querybus_database_calls_total"] == after["querybus_execution_seconds_count"] == 1
+    assert after["querybus_execution_seconds_sum"] == pytest.approx(duration_ms / 1_000, rel=0.01)
+
+
 async def test_an_approval_becomes_an_answer_whose_pages_others_can_read(bench: Bench) -> None:
     assert await bench.service.troubles() == {}
     envelope = await bench.approve("SELECT id, city FROM orders ORDER BY id LIMIT 1001", page_size=100)
@@ -172,6 +187,7 @@ async def test_an_approval_becomes_an_answer_whose_pages_others_can_read(bench: 
     assert decode_page(data, 200, 201)[1][0] == (200, "city 4")
 
 
+@pytest.mark.requirement("002.59")
 async def test_an_approval_that_the_validator_did_not_sign_is_never_run(bench: Bench) -> None:
     stranger = Signer(generate_keys()[0])
     envelope = await bench.approve("SELECT id FROM orders LIMIT 1001", sign=stranger)
@@ -222,6 +238,7 @@ async def test_the_validator_gets_an_explain_and_a_probe(bench: Bench) -> None:
     assert (reply.result.row_count, reply.result.truncated) == (10, True)
 
 
+@pytest.mark.requirement("003.24")
 async def test_a_cancel_ends_the_statement_in_the_database(bench: Bench) -> None:
     envelope = await bench.approve(SLOW)
     metrics = bench.service.metrics

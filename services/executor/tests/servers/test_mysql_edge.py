@@ -285,6 +285,7 @@ async def test_what_the_engine_does_silently_becomes_a_warning_and_no_other_stat
     assert list(plain.rows[0]) == ["é中", "a%s", 3, "12:30 :name"]
 
 
+@pytest.mark.requirement("002.29")
 async def test_values_keep_their_type(edge: Server) -> None:
     sql = """SELECT 18446744073709551615 AS i, CAST(19.90 AS DECIMAL(10, 2)) AS d,
         CAST(12345678901234567.89 AS DECIMAL(20, 2)) AS big, DATE '2026-01-31' AS day,
@@ -321,6 +322,7 @@ ERRORS: tuple[tuple[str, FailureCode, str | None, str | None], ...] = (
 )
 
 
+@pytest.mark.requirement("002.29")
 async def test_an_error_has_its_code_and_the_name_it_is_about(edge: Server) -> None:
     for sql, expected, name, qualifier in ERRORS:
         result = await run(edge, sql)

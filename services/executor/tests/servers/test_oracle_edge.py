@@ -147,6 +147,7 @@ async def bench() -> AsyncGenerator[Bench]:
     await made.edge.close()
 
 
+@pytest.mark.requirement("002.32")
 async def test_a_statement_runs_in_a_read_only_transaction_that_is_rolled_back(bench: Bench) -> None:
     result = await bench.run("SELECT * FROM item;")
     await bench.edge.close()
@@ -157,6 +158,7 @@ async def test_a_statement_runs_in_a_read_only_transaction_that_is_rolled_back(b
     assert bench.log[-2:] == ["rollback", "close"]
 
 
+@pytest.mark.requirement("002.32")
 async def test_values_come_exactly_and_kinds_by_the_drivers_types(bench: Bench) -> None:
     result = await bench.run("SELECT * FROM item")
     assert isinstance(result, Rows)

@@ -244,6 +244,7 @@ async def test_200_statements_at_once_share_three_connections(filled: PostgresSe
     await edge.close()
 
 
+@pytest.mark.requirement("002.27")
 async def test_values_keep_their_type(edge: Server) -> None:
     sql = """SELECT 9223372036854775807 AS i, 19.90::numeric AS d, 12345678901234567.89::numeric AS big,
         'NaN'::float8 AS nan, ARRAY[1, NULL] AS l, '{"k": 1.50}'::jsonb AS j, '\\x00ff'::bytea AS b,
@@ -331,6 +332,7 @@ ERRORS: tuple[tuple[str, FailureCode, str | None, str | None], ...] = (
 )
 
 
+@pytest.mark.requirement("002.27")
 async def test_an_error_has_its_code_and_the_name_it_is_about(edge: Server) -> None:
     for sql, expected, name, qualifier in ERRORS:
         result = await run(edge, sql)

@@ -94,6 +94,7 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> Generator[Ask]:
         server.wait(timeout=30)
 
 
+@pytest.mark.requirement("002.33")
 def test_rows_come_with_their_types_and_limits(ask: Ask) -> None:
     plain, cut, few = ask(
         {"run": "SELECT id, name, price, day, made, ok FROM item ORDER BY id"},

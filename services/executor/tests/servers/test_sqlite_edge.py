@@ -117,6 +117,7 @@ async def code(edge: Embedded, sql: str) -> FailureCode | None:
         "SELECT 1; DELETE FROM t",
     ],
 )
+@pytest.mark.requirement("002.59")
 async def test_an_attack_that_passed_every_guard_changes_nothing(attack: str, edge: Embedded, file: Path) -> None:
     before = file.read_bytes()
     result = await run(edge, attack.format(folder=file.parent))
@@ -181,6 +182,7 @@ async def test_a_function_that_cannot_be_interrupted_dies_with_its_process(child
         "SELECT a.n FROM numbers a, numbers b ORDER BY a.n * b.n DESC LIMIT 1",
     ],
 )
+@pytest.mark.requirement("002.60")
 async def test_an_endless_statement_is_cut_at_its_limit(sql: str, edge: Embedded) -> None:
     result = await run(edge, sql, seconds_max=0.3)
     assert isinstance(result, Failure)
@@ -228,6 +230,7 @@ async def test_a_killed_process_is_replaced(children: Children, edge: Embedded) 
     assert await rows(edge, "SELECT count(*) FROM t") == [[3]]
 
 
+@pytest.mark.requirement("002.67")
 async def test_200_statements_at_once_share_two_processes(children: Children, edge: Embedded) -> None:
     result = await asyncio.gather(*(rows(edge, f"SELECT {n}, count(*) FROM t") for n in range(200)))
     assert result == [[[n, 3]] for n in range(200)]
@@ -255,6 +258,7 @@ async def test_an_explain_looks_names_up_and_runs_nothing(edge: Embedded) -> Non
     assert (result.code, result.facts.name) == (FailureCode.COLUMN_NOT_FOUND, "nope")
 
 
+@pytest.mark.requirement("002.26")
 async def test_values_keep_their_type(edge: Embedded) -> None:
     sql = """SELECT 9223372036854775807 AS i, -0.1 AS f, 'é中''"' AS t, x'00ff' AS b, NULL AS n, 9e999 AS inf,
              -9e999 AS ninf, 9e999 - 9e999 AS nan, CAST(x'ff41' AS TEXT) AS bad, '2026-01-31' AS d, '' AS e"""
@@ -298,6 +302,7 @@ async def test_values_keep_their_type(edge: Embedded) -> None:
         ("SELECT json_extract('{', '$')", FailureCode.TYPE_MISMATCH, None, None),
     ],
 )
+@pytest.mark.requirement("002.26", "003.16")
 async def test_an_error_has_its_code_and_the_name_it_is_about(
     sql: str, expected: FailureCode, name: str | None, qualifier: str | None, edge: Embedded
 ) -> None:

@@ -100,6 +100,7 @@ async def make(place: Place, envelope: Envelope[Approved] | None = None, deliver
     return await write(envelope or approved(), delivery, databases=place, writers=place, writes=place)
 
 
+@pytest.mark.requirement("001.11")
 async def test_a_confirmed_change_is_made_and_says_how_many_rows_it_touched() -> None:
     place = Place()
     result = await make(place)
@@ -249,6 +250,7 @@ async def test_a_change_that_takes_too_long_is_ended_and_nothing_was_changed(ope
     assert opened.rows()[0] == (1, 10)
 
 
+@pytest.mark.requirement("001.11")
 async def test_the_structure_can_be_changed_and_counts_no_rows(opened: Opened) -> None:
     result = await opened.write("CREATE TABLE fresh (id INTEGER)", rows=0)
     assert isinstance(result, Written), result

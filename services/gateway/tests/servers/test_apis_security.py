@@ -445,6 +445,7 @@ async def test_knowledge_preferences_and_threads_of_one_tenant_are_not_anothers(
     ),
     ids=lambda forged: next(iter(forged)),
 )
+@pytest.mark.requirement("002.16")
 async def test_a_field_of_the_envelope_is_taken_from_no_request(stack: ApiStack, forged: dict[str, Any]) -> None:
     async with stack.http() as http, stack.client() as client, stack.outside() as outside:
         reply = await http.post("/v1/queries", json=QUESTION | forged)

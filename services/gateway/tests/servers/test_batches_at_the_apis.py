@@ -46,6 +46,7 @@ async def test_a_batch_of_five_over_the_bus_alone(stack: ApiStack) -> None:
     assert SECRET_NAME not in json.dumps(read)
 
 
+@pytest.mark.requirement("003.7")
 async def test_a_batch_of_five_over_http_streams_each_item_once(stack: ApiStack) -> None:
     async with stack.http() as http, stack.stages():
         begun = await http.post("/v1/batches", json=FIVE)

@@ -28,6 +28,7 @@ async def stack() -> AsyncGenerator[ApiStack]:
         yield made
 
 
+@pytest.mark.requirement("card.18")
 async def test_a_call_is_answered_in_place(stack: ApiStack) -> None:
     async with stack.client() as client, stack.stages():
         reply = await client.call("ask", QUESTION | {"wait_seconds": 20})
@@ -155,6 +156,7 @@ async def test_a_reply_goes_to_no_event_subject(stack: ApiStack) -> None:
     assert await stack.events(query) == []
 
 
+@pytest.mark.requirement("card.18")
 async def test_a_submitted_question_is_minted_and_answered(stack: ApiStack) -> None:
     query = derived_id("key", "acme", "ann", "key-1")
     async with stack.client() as client, client.answers() as answers, stack.stages():

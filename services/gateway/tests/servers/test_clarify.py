@@ -47,6 +47,7 @@ async def asked_back(stack: ApiStack, http: httpx.AsyncClient) -> str:
     return query
 
 
+@pytest.mark.requirement("002.69", "004.2")
 async def test_an_option_starts_a_new_query_of_the_same_thread(stack: ApiStack) -> None:
     async with stack.http("acme", "lab") as http:
         query = await asked_back(stack, http)

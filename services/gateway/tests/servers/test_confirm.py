@@ -112,6 +112,7 @@ def test_what_was_not_asked_this_way_cannot_be_confirmed(
 
 
 @pytest.mark.connected
+@pytest.mark.requirement("002.65")
 async def test_over_the_bus_and_http_a_second_yes_gives_the_same_query_and_another_user_finds_nothing() -> None:
     async with api_stack() as apis:
         query = await _asking(apis)

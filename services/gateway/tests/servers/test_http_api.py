@@ -154,6 +154,7 @@ async def test_a_body_without_a_length_is_cut_at_the_limit(stack: ApiStack) -> N
         {"x-api-key": "x" * 5_000},
     ],
 )
+@pytest.mark.requirement("002.47")
 async def test_without_a_valid_key_nobody_comes_in(stack: ApiStack, headers: dict[str, str]) -> None:
     async with httpx.AsyncClient(base_url=stack.address) as http:
         for method, path in (("POST", "/v1/queries"), ("GET", f"/v1/queries/{'0' * 8}-0000-7000-8000-{'0' * 12}")):
@@ -191,6 +192,7 @@ async def test_what_was_phrased_for_an_analyst_is_not_read_by_a_business_credent
         assert (await business.get(f"/v1/queries/{query}")).status_code == 404
 
 
+@pytest.mark.requirement("002.15")
 async def test_a_thread_goes_on_for_its_owner_only(stack: ApiStack) -> None:
     async with stack.http() as http, stack.http("acme", "lab") as colleague:
         first = await asked(http)
@@ -203,6 +205,7 @@ async def test_a_thread_goes_on_for_its_owner_only(stack: ApiStack) -> None:
         assert refused.status_code == 404
 
 
+@pytest.mark.requirement("002.35")
 async def test_the_stream_of_events_has_the_log_and_ends_with_finished(stack: ApiStack) -> None:
     async with stack.http() as http:
         query = await asked(http)
@@ -429,6 +432,7 @@ async def test_the_probes_know_whether_the_gateway_can_work(stack: ApiStack) -> 
     assert stack.gateway.metrics.value("querybus_permission_violations_total") == 0
 
 
+@pytest.mark.requirement("002.62")
 async def test_a_chart_is_there_as_a_specification_and_as_a_picture_under_the_rule_of_the_answer(
     stack: ApiStack,
 ) -> None:

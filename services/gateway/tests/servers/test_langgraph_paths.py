@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import pytest_asyncio
@@ -14,6 +14,7 @@ from langgraph_sdk.errors import UnprocessableEntityError
 
 from querybus.bus.connection import Held
 from querybus.bus.stores.catalogs import CatalogStore
+from querybus.core.asking_back import Option, OptionAction
 from querybus.core.catalog import Catalog, Column, Dialect, Table
 from querybus.core.envelope import Envelope, PathStep, approved, concluded, drafted, failed, returned, stamped
 from querybus.core.failure import Failure, FailureCode
@@ -70,6 +71,7 @@ def client_of(stack: ApiStack, credential: str = "lab") -> LangGraphClient:
 
 
 @pytest.mark.parametrize("pagination", [{"page": 2, "page_size": 1}, {"limit": 1, "offset": 1}])
+@pytest.mark.requirement("002.51")
 async def test_a_run_shows_the_page_that_its_input_asks_for(answering: ApiStack, pagination: Any) -> None:
     async with client_of(answering) as client:
         thread = (await client.threads.create())["thread_id"]
@@ -85,6 +87,7 @@ async def test_a_run_shows_the_page_that_its_input_asks_for(answering: ApiStack,
         assert "上海" not in values["messages"][-1]["content"]
 
 
+@pytest.mark.requirement("002.51")
 async def test_a_stream_that_is_taken_up_again_and_a_run_that_is_joined_show_the_same_page(answering: ApiStack) -> None:
     headers = {"x-api-key": key_of("acme", "lab")}
     async with answering.http("acme", "lab") as http:
@@ -110,6 +113,7 @@ async def test_a_stream_that_is_taken_up_again_and_a_run_that_is_joined_show_the
         ([2, 10], "input.pagination"),
     ],
 )
+@pytest.mark.requirement("002.51")
 async def test_pagination_that_names_no_page_is_refused_before_anything_is_asked(
     stack: ApiStack, pagination: Any, named: str
 ) -> None:
@@ -128,6 +132,7 @@ async def test_pagination_that_names_no_page_is_refused_before_anything_is_asked
             assert (refused.status_code, named in refused.json()["detail"]) == (422, True)
 
 
+@pytest.mark.requirement("002.51")
 async def test_a_page_that_is_not_there_and_a_run_that_shows_none_are_refused_in_words(answering: ApiStack) -> None:
     beyond = asked(pagination={"page": 3, "page_size": 1})
     async with client_of(answering) as client:
@@ -140,6 +145,7 @@ async def test_a_page_that_is_not_there_and_a_run_that_shows_none_are_refused_in
 
 
 @pytest.mark.parametrize("path", ["/api/v1/query", "/query/stream"])
+@pytest.mark.requirement("002.37", "002.49")
 async def test_a_question_without_a_stream_mode_streams_pairs_of_words_and_nothing_else(
     answering: ApiStack, path: str
 ) -> None:
@@ -160,6 +166,7 @@ async def test_a_question_without_a_stream_mode_streams_pairs_of_words_and_nothi
         assert (names[0], names[-1], set(names[1:-1])) == ("metadata", "end", {"values", "messages"})
 
 
+@pytest.mark.requirement("002.37")
 async def test_a_stream_of_words_begins_at_the_page_that_is_wanted(answering: ApiStack) -> None:
     async with answering.http() as http:
         second = {"query": "Which cities are there?", "pagination": {"page": 2, "page_size": 1}}
@@ -216,6 +223,7 @@ async def begun(client: LangGraphClient) -> tuple[str, str]:
     return thread, (await client.runs.create(thread, ASSISTANT, input=asked()))["run_id"]
 
 
+@pytest.mark.requirement("002.12", "002.19")
 async def test_the_state_says_how_an_answer_came_about_alike_in_every_call(stack: ApiStack) -> None:
     async with client_of(stack) as client:
         thread, run = await begun(client)
@@ -239,6 +247,7 @@ async def test_the_state_says_how_an_answer_came_about_alike_in_every_call(stack
     assert history[1]["values"]["current_stage"] == "schema_analysis"
 
 
+@pytest.mark.requirement("002.12")
 async def test_a_business_reader_gets_the_same_fields_without_names_and_statements(stack: ApiStack) -> None:
     async with client_of(stack, "web") as client:
         thread, run = await begun(client)
@@ -275,6 +284,66 @@ async def test_what_the_validator_refused_is_no_valid_statement(stack: ApiStack)
     assert values["error_history"][0]["detail"] == "not allowed: DROP"
 
 
+@pytest.mark.requirement("002.36")
+async def test_a_run_is_streamed_in_every_mode_that_is_named(answering: ApiStack) -> None:
+    async with client_of(answering) as client:
+        for modes in ("messages-tuple", "values", "updates", ["messages-tuple", "values", "updates"]):
+            stream = client.runs.stream(None, ASSISTANT, input=asked(), stream_mode=cast("Any", modes))
+            names = [part.event async for part in stream]
+            wanted = [modes] if isinstance(modes, str) else modes
+            shown = {"messages" if mode == "messages-tuple" else mode for mode in wanted}
+            assert (names[0], names[-1], set(names[1:-1])) == ("metadata", "end", shown)
+
+
+@pytest.mark.requirement("002.45", "002.48", "002.52")
+async def test_the_ordered_assistants_and_roles_are_taken(answering: ApiStack) -> None:
+    async with client_of(answering) as client, answering.http("acme", "lab") as http:
+        thread = (await client.threads.create())["thread_id"]
+        for assistant in ("text2sql_agent", "text2sql_stream"):
+            named: Any = {"configurable": {"connection": "shop"}}
+            values: Any = await client.runs.wait(None, assistant, input=asked(), config=named)
+            assert values["rows"] == ROWS
+            in_thread: Any = await client.runs.wait(thread, assistant, input=asked(), config=named)
+            assert in_thread["messages"][-2] == values["messages"][0] | {"id": in_thread["messages"][-2]["id"]}
+        # Studio sends JSON as text.
+        plain = await http.post("/assistants/search", content="{}", headers={"content-type": "text/plain"})
+        assert plain.json()[0]["graph_id"] == "text2sql_agent"
+        refused = await http.post("/runs/wait", json={"assistant_id": "nobody", "input": asked()})
+        assert (refused.status_code, "no such assistant" in refused.json()["detail"]) == (422, True)
+
+
+@pytest.mark.requirement("002.50")
+async def test_a_question_in_messages_is_answered_at_once_with_its_page(answering: ApiStack) -> None:
+    async with answering.http() as http:
+        body = asked(thread_id="conversation-1", pagination={"page": 2, "page_size": 1}, config={"connection": "shop"})
+        answer = (await http.post("/api/v1/query/sync", json=body)).json()
+        again = (await http.post("/api/v1/query/sync", json=asked(thread_id="conversation-1"))).json()
+    assert (answer["status"], answer["rows"], answer["row_count"]) == ("success", [["Rome"]], 2)
+    assert (answer["pagination"]["page"], answer["pagination"]["total_pages"]) == (2, 2)
+    assert "Rows 2 to 2 of 2" in answer["messages"][0]["content"]
+    assert (again["thread_id"], again["rows"]) == (answer["thread_id"], ROWS)
+
+
+@pytest.mark.requirement("002.17")
+async def test_a_run_that_asks_back_is_interrupted_and_resumed_by_an_option(stack: ApiStack) -> None:
+    async with client_of(stack) as client:
+        thread, run = await begun(client)
+        await stack.conclude(run, Outcome.CLARIFICATION)
+        options = (Option(id="o1", text="Cities", question="Which cities?", action=OptionAction.REPLACE_DIMENSION),)
+        await stack.finish(run, options=options)
+        state: Any = await client.threads.get_state(thread)
+        (waiting,) = state["interrupts"]
+        assert waiting["value"]["options"][0]["id"] == "o1"
+        assert state["next"]
+        assert (await client.runs.get(thread, run))["status"] == "interrupted"
+        resumed: Any = await client.runs.create(thread, ASSISTANT, command={"resume": "o1"})
+        await stack.answer(resumed["run_id"])
+        values: Any = await client.runs.join(thread, resumed["run_id"])
+        assert values["rows"] == ROWS
+        assert values["messages"][-2]["content"] == "Which cities?"
+        assert (await client.threads.get_state(thread))["next"] == []
+
+
 CATALOG = Catalog(
     connection="shop",
     dialect=Dialect.SQLITE,
@@ -289,6 +358,7 @@ TAUGHT: Any = {
 }
 
 
+@pytest.mark.requirement("002.24")
 async def test_long_term_memory_is_searched_as_langgraphs_store(stack: ApiStack) -> None:
     await CatalogStore(Held(await stack.user(StageName.EXECUTOR))).write(CATALOG)
     async with stack.http("acme", "lab") as http:

@@ -62,6 +62,7 @@ async def paged(stack: ApiStack, http: httpx.AsyncClient, size: int = 2) -> str:
     return query
 
 
+@pytest.mark.requirement("002.39")
 async def test_tokens_walk_through_a_result_and_back(stack: ApiStack) -> None:
     async with stack.http() as http:
         query = await paged(stack, http)
@@ -80,6 +81,7 @@ async def test_tokens_walk_through_a_result_and_back(stack: ApiStack) -> None:
 
 
 @pytest.mark.parametrize(("reported", "is_estimate"), [(None, False), (5_000, False), (70_000, True)])
+@pytest.mark.requirement("002.39")
 async def test_the_total_of_a_cut_result_is_given_where_somebody_knows_it(
     stack: ApiStack, reported: int | None, is_estimate: bool
 ) -> None:
@@ -97,6 +99,7 @@ async def test_the_total_of_a_cut_result_is_given_where_somebody_knows_it(
 
 
 @pytest.mark.parametrize("size", [1, 3, 5, 1_000])
+@pytest.mark.requirement("002.38")
 async def test_a_reader_chooses_its_own_page_size(stack: ApiStack, size: int) -> None:
     async with stack.http() as http:
         query = await paged(stack, http)

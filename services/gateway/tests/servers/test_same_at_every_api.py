@@ -115,6 +115,7 @@ def id_of(found: Json | Reported) -> str:
 
 
 @pytest.mark.parametrize("credential", ["web", "lab"])
+@pytest.mark.requirement("card.19")
 async def test_an_answer(stack: ApiStack, credential: str) -> None:
     async def scenario(api: Api, _: str) -> list[Any]:
         asked = await api.ask(QUESTION)
@@ -586,6 +587,7 @@ async def test_connections_catalogs_and_suggestions(stack: ApiStack, credential:
 
 
 @pytest.mark.parametrize("credential", ["web", "lab"])
+@pytest.mark.requirement("card.19")
 async def test_the_events_of_a_query_over_http_and_grpc(stack: ApiStack, credential: str) -> None:
     async with faces(stack, "acme", credential) as apis:
         query = id_of(await apis["bus"].ask(QUESTION))

@@ -141,6 +141,7 @@ async def test_a_replica_that_lags_makes_no_query_forgotten(stack: ApiStack, mon
         await stack.finish(query)
 
 
+@pytest.mark.requirement("002.53", "002.56")
 async def test_what_exceeds_the_tenants_cap_waits_and_is_released_in_turn(stack: ApiStack) -> None:
     async with stack.client() as client:
         queries = [(await client.call("ask", QUESTION))["query_id"] for _ in range(4)]

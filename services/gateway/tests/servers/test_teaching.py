@@ -64,6 +64,7 @@ async def test_what_does_not_fit_the_schema_is_refused_with_its_place_and_the_ne
         assert (await analyst.get("/v1/connections/shop/knowledge")).json()["entries"] == before
 
 
+@pytest.mark.requirement("002.24")
 async def test_an_analyst_teaches_and_everybody_searches(stack: ApiStack):
     async with stack.http("acme", "lab") as analyst, stack.http("acme", "web") as business:
         taught = await analyst.post("/v1/connections/shop/knowledge", json=TAUGHT)
@@ -185,6 +186,7 @@ async def test_an_entry_is_judged_once_for_a_catalog(stack: ApiStack, monkeypatc
         assert sorted(key for key in judged if "number" in key) == [pair["question"] for pair in pairs]
 
 
+@pytest.mark.requirement("002.23")
 async def test_preferences_are_written_at_one_api_read_at_another_and_fill_what_a_request_leaves_out(stack: ApiStack):
     async with stack.http("acme", "desk") as person, stack.client("acme", "lab") as bus:
         wanted = {"language": "zh", "connection": "crm", "page_size": 7, "summary": False}

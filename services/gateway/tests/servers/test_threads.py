@@ -57,6 +57,7 @@ async def test_threads_are_listed_newest_first_page_by_page_to_their_own_user_on
         assert (await bob.call("threads", {"cursor": "x"}))["code"] == "invalid"
 
 
+@pytest.mark.requirement("002.18")
 async def test_a_thread_as_it_stood_at_every_earlier_event(stack: ApiStack) -> None:
     async with stack.client("acme", "lab") as bob:
         thread = (await asked(bob, "First?"))["thread_id"]
@@ -88,6 +89,7 @@ async def test_a_thread_as_it_stood_at_every_earlier_event(stack: ApiStack) -> N
         assert before["code"] == "not_found"
 
 
+@pytest.mark.requirement("002.15")
 async def test_nobody_else_reads_forks_or_deletes_a_thread_and_business_sees_no_names(stack: ApiStack) -> None:
     async with stack.client("acme", "lab") as bob, stack.client("acme", "desk") as context, stack.client() as ann:
         thread = (await asked(bob, "Bob's?"))["thread_id"]
@@ -101,6 +103,7 @@ async def test_nobody_else_reads_forks_or_deletes_a_thread_and_business_sees_no_
             assert '"sql"' not in text
 
 
+@pytest.mark.requirement("002.18")
 async def test_a_fork_of_any_turn_knows_the_thread_up_to_there(stack: ApiStack) -> None:
     async with stack.client("acme", "lab") as bob:
         first = await asked(bob, "First?")
