@@ -205,6 +205,16 @@ NOT_FOUND = {
         FailureCode.MISSING_DATABASE_INFO,
     ),
     "missing data in Chinese": ("抱歉，数据库中没有工资相关的字段。", FailureCode.MISSING_DATABASE_INFO),
+    "a table that is not there": ("table not found: unicorns", FailureCode.MISSING_DATABASE_INFO),
+    "a column nobody knows": ("Unknown column for the weather of a day.", FailureCode.MISSING_DATABASE_INFO),
+    "tables that could not be located": ("I couldn't locate any fitting tables.", FailureCode.MISSING_DATABASE_INFO),
+    "a dataset that holds nothing of it": (
+        "Nothing in this dataset is about wages.",
+        FailureCode.MISSING_DATABASE_INFO,
+    ),
+    "no table found, in Chinese": ("查不到工资表，抱歉。", FailureCode.MISSING_DATABASE_INFO),
+    "an explanation of a table": ("The table is sorted by name already, as you asked.", FailureCode.LLM_EXPLANATION),
+    "an explanation that denies": ("That is not how averages work, I am afraid.", FailureCode.LLM_EXPLANATION),
     "a question back": ("Could you clarify which year you mean?", FailureCode.AMBIGUOUS_QUESTION),
     "a question back in Chinese": ("您的问题不明确，请提供更多信息。", FailureCode.AMBIGUOUS_QUESTION),
 }

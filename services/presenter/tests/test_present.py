@@ -357,7 +357,7 @@ def test_a_refusal_names_the_kind_in_plain_words_for_business_and_as_it_is_for_a
     )
     assert finish(body, language="zh").answer.message == "不允许的操作: 删除数据。本系统只支持查询操作。"
     assert finish(body, language="zh", audience="analyst").answer.message == (
-        "不允许的操作: DELETE。本系统只支持查询操作。"
+        "不允许的操作: DELETE。本系统只支持查询操作(SELECT)。"
     )
     hidden = ended(Outcome.REFUSED, FailureCode.SAFETY, refused_kind="load_extension")
     assert "load_extension" not in finish(hidden).answer.message
@@ -381,6 +381,82 @@ def test_a_models_explanation_is_quoted_unless_it_gives_something_away() -> None
     assert finish(leaking, audience="analyst", language="zh").answer.message == (
         "cust_tbl has no weather column. 请尝试重新描述您的问题或询问其他内容。"
     )
+
+
+MISSING_SAID = {
+    "No relevant tables found for this question.": ("en", False),
+    "There is nothing about the weather here.": ("en", True),
+    "The dataset you would need is not part of this.": ("en", False),
+    "没有找到与天气有关的表。": ("zh", False),
+    "这里没有与天气有关的信息。": ("zh", True),
+    "相关字段不存在。": ("zh", False),
+}
+
+
+@pytest.mark.parametrize("said", MISSING_SAID)
+def test_that_data_is_missing_is_said_in_the_readers_language_and_without_technical_words(said: str) -> None:
+    spoken, is_plain = MISSING_SAID[said]
+    for outcome in (Outcome.CLARIFICATION, Outcome.FAILED):
+        body = ended(
+            outcome,
+            FailureCode.MISSING_DATABASE_INFO,
+            reply=said,
+            clarification=Clarification(trigger=Trigger.MISSING_DATABASE_INFO),
+        )
+        for language in LANGUAGES:
+            fixed = WORDS[language, "business"].trigger["missing_database_info"]
+            is_quoted = outcome is Outcome.CLARIFICATION and spoken == language
+            shown = finish(body, language=language).answer.message
+            assert shown == (said if is_quoted and is_plain else fixed)
+            analyst = finish(body, language=language, audience="analyst").answer.message
+            assert analyst == (said if is_quoted else WORDS[language, "analyst"].trigger["missing_database_info"])
+
+
+def test_a_business_reader_may_hear_of_tables_that_the_question_asked_about() -> None:
+    said = "There is nothing about tables with a sea view here."
+    body = ended(
+        Outcome.CLARIFICATION,
+        FailureCode.MISSING_DATABASE_INFO,
+        reply=said,
+        clarification=Clarification(trigger=Trigger.MISSING_DATABASE_INFO),
+    )
+    assert finish(body, question="Which tables have a sea view?").answer.message == said
+
+
+def attempts_of(count: int) -> tuple[Attempt, ...]:
+    return tuple(Attempt(origin=Origin.MODEL, sql=f"SELECT {n}") for n in range(count))
+
+
+@pytest.mark.parametrize(
+    ("stage", "tried", "said"),
+    [
+        (StageName.VALIDATOR, 1, {"zh": "SQL验证失败: no such thing", "en": "SQL validation failed: no such thing"}),
+        (
+            StageName.VALIDATOR,
+            2,
+            {"zh": "SQL修复尝试失败: no such thing", "en": "The repaired SQL failed too: no such thing"},
+        ),
+        (
+            StageName.GENERATOR,
+            1,
+            {"zh": "SQL语法修复失败: no such thing", "en": "The SQL could not be repaired: no such thing"},
+        ),
+        (
+            StageName.GENERATOR,
+            0,
+            {"zh": "SQL生成遇到问题: no such thing", "en": "Generating SQL met a problem: no such thing"},
+        ),
+        (StageName.EXECUTOR, 1, {"zh": "", "en": ""}),
+    ],
+)
+def test_an_analyst_reads_at_which_step_a_statement_failed(stage: StageName, tried: int, said: dict[Language, str]):
+    body = ended(Outcome.FAILED, FailureCode.SYNTAX_ERROR, stage=stage, detail="no such thing\nmore of it")
+    for language in LANGUAGES:
+        analyst = finish(body, language=language, audience="analyst", attempts=attempts_of(tried)).answer.message
+        assert analyst.startswith(WORDS[language, "analyst"].code["syntax_error"])
+        assert analyst.endswith(said[language])
+        business = finish(body, language=language, attempts=attempts_of(tried)).answer.message
+        assert business == WORDS[language, "business"].code["syntax_error"]
 
 
 def test_a_chat_reply_is_shown_unless_it_gives_something_away() -> None:

@@ -32,7 +32,8 @@ from querybus.core.messages import (
 )
 from querybus.sql.check import NOT_ASKED_NOTE
 from querybus.sql.write import is_change
-from querybus.text.language import grammar_faults
+from querybus.text.disclosure import names_stores
+from querybus.text.language import grammar_faults, is_in_language
 from querybus.text.plain_answer import plain_finished
 from querybus.text.rows.masking import seen_result, unmasked
 from querybus_presenter.charts.chart import Drawn, chart
@@ -52,7 +53,7 @@ from querybus_presenter.wording.disclosed import discloses
 from querybus_presenter.wording.explain import assurance, counted
 from querybus_presenter.wording.labels import distinct_names, is_neutral, labels
 from querybus_presenter.wording.lineage import Lineage, lineage
-from querybus_presenter.wording.notes import model_set_up_note, notes_of
+from querybus_presenter.wording.notes import failed_step, model_set_up_note, notes_of
 from querybus_presenter.wording.options import OPTIONS_MAX, OPTIONS_MIN, Subject, class_of, options, trigger_of
 from querybus_presenter.wording.phrases import column_phrases
 from querybus_presenter.wording.reading import reading
@@ -136,6 +137,18 @@ class _Context:
         if not self.is_business:
             return True
         return self.catalog is not None and not self.discloses(text)
+
+    def _may_quote(self, reply: str) -> bool:
+        """Whether what was said in place of a statement may be shown.
+
+        An analyst reads an explanation in any language; that data is missing is said in the reader's, and to business
+        readers without a word for what data is kept in.
+        """
+        is_missing = self.envelope.body.code is FailureCode.MISSING_DATABASE_INFO
+        if (is_missing or self.is_business) and not is_in_language(reply, self.envelope.language):
+            return False
+        is_technical = is_missing and self.is_business and names_stores(reply, said=self.envelope.question)
+        return not is_technical and self.may_say(reply)
 
     def discloses(self, text: str) -> bool:
         """Whether a text gives a technical name away that this business reader has not used."""
@@ -276,7 +289,8 @@ class _Context:
             case Outcome.REFUSED if body.code is None and body.refused_kind is not None:
                 return self._of_code(FailureCode.SAFETY)
             case Outcome.FAILED | Outcome.REFUSED if body.code is not None:
-                return self._of_code(body.code)
+                step = failed_step(self.envelope, texts) if body.outcome is Outcome.FAILED else ""
+                return _joined(self._of_code(body.code), step, texts) if step else self._of_code(body.code)
             case outcome:
                 return texts.outcome[outcome]
 
@@ -290,7 +304,7 @@ class _Context:
         if body.code is FailureCode.LLM_EXPLANATION:
             return self._of_code(body.code)
         trigger = clarification.trigger if clarification else None
-        if body.reply and self.may_say(body.reply):
+        if body.reply and self._may_quote(body.reply):
             message = body.reply
         elif trigger is not None and (trigger is not Trigger.SQL_EXECUTION_ERROR or body.code is None):
             message = texts.trigger[trigger]
@@ -311,7 +325,7 @@ class _Context:
     def _of_code(self, code: FailureCode) -> str:
         body, texts = self.envelope.body, self.texts
         if code is FailureCode.LLM_EXPLANATION:
-            if body.reply and self.may_say(body.reply):
+            if body.reply and self._may_quote(body.reply):
                 return texts.code[code].format(explanation=body.reply.strip())
             return texts.code.get("llm_explanation_plain") or texts.code[code].format(explanation="").strip()
         if code is FailureCode.MODEL_UNAVAILABLE and (note := model_set_up_note(body.detail)) is not None:

@@ -129,6 +129,10 @@ def _lines(language: Language) -> list[str]:
     return [line for line in text.splitlines() if line and not line.startswith("# ")]
 
 
+_STORE_WORDS: Final[dict[Language, tuple[str, ...]]] = {
+    "en": ("table", "column", "field", "schema", "database", "dataset", "relation", "attribute", "view", "catalog"),
+    "zh": ("数据库", "数据表", "字段", "属性", "视图", "表", "列", "库"),
+}
 _TERMS: Final = frozenset(
     " ".join(map(singular, words))
     for line in _lines("en")
@@ -343,6 +347,21 @@ class _Names:
 @lru_cache(maxsize=64)
 def _names_of(identifiers: frozenset[str]) -> _Names:
     return _Names(identifiers)
+
+
+def names_stores(text: str, *, said: str = "") -> bool:
+    """Return whether a text speaks of what data is kept in: tables, columns, schemas; words that were `said` are no such.
+
+    For sentences that say what was not found: elsewhere a table may be one to sit at.
+
+    >>> names_stores("No relevant tables found."), names_stores("没有相关的表"), names_stores("There is no weather here.")
+    (True, True, False)
+    """
+    spoken = said.casefold()
+    return any(match[0].casefold() not in spoken for match in _STORES.finditer(text))
+
+
+_STORES: Final = re.compile(rf"\b(?:{'|'.join(_STORE_WORDS['en'])})s?\b|{'|'.join(_STORE_WORDS['zh'])}", re.IGNORECASE)
 
 
 def is_own_speech(text: str, language: Language, *, said: str) -> bool:

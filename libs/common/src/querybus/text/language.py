@@ -26,6 +26,22 @@ def detect_language(text: str) -> Language:
     return "zh" if _HAN.search(text) else "en"
 
 
+def is_in_language(text: str, language: Language) -> bool:
+    """Return whether a text reads as one in the language, whatever names of the other it holds.
+
+    >>> [is_in_language("没有 unicorns 的数据", language) for language in ("zh", "en")]
+    [True, False]
+    >>> [is_in_language("No relevant data was found for 上海.", language) for language in ("zh", "en")]
+    [False, True]
+    """
+    signs, words = len(_HAN.findall(text)), len(_LATIN_WORD.findall(text))
+    # Two Chinese signs make about one word.
+    return signs > 0 and signs >= words if language == "zh" else 2 * words >= signs
+
+
+_LATIN_WORD: Final = re.compile(r"[^\W\d_\u3400-\u9fff]{2,}")
+
+
 def grammar_faults(question: str) -> frozenset[str]:
     """Return what is wrong with the words of a question that a program made, by fault; empty where nothing is.
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from querybus.core.envelope import Envelope
+from querybus.core.failure import TRAITS, FailureCode
 from querybus.core.messages import (
     Agreement,
     Concluded,
@@ -14,6 +15,7 @@ from querybus.core.messages import (
     Outcome,
     Result,
 )
+from querybus.core.subjects import StageName
 from querybus.sql.check import NOT_ASKED_NOTE
 from querybus_presenter.doubts import Doubt
 from querybus_presenter.wording.texts import Texts
@@ -63,6 +65,34 @@ def _cut_note(result: Result, texts: Texts) -> tuple[str, ...]:
     if len(result.rows) >= count:
         return ()
     return (texts.notes["rows_cut"].format(shown=len(result.rows), count=count),)
+
+
+def failed_step(envelope: Envelope[Concluded], texts: Texts) -> str:
+    """Return at which step a statement failed, with its error; empty where none did, and to business readers.
+
+    A statement fails when it is checked; a repaired one fails again; no repair comes; or none is written at all.
+    """
+    body, attempts = envelope.body, envelope.attempts
+    error = body.detail.strip().partition("\n")[0][:ERROR_LENGTH_MAX]
+    if not error or body.code is None or not TRAITS[body.code].to_model:
+        return ""
+    match body.stage:
+        case StageName.VALIDATOR:
+            step = "sql_repair_failed" if len(attempts) > 1 else "sql_invalid"
+        case StageName.GENERATOR if attempts:
+            step = "sql_repair_missing"
+        case StageName.GENERATOR if body.code not in _SAID_BY_MODEL:
+            step = "sql_not_generated"
+        case _:
+            return ""
+    return texts.notes[step].format(error=error)
+
+
+ERROR_LENGTH_MAX: Final = 300
+_SAID_BY_MODEL: Final = frozenset(
+    {FailureCode.AMBIGUOUS_QUESTION, FailureCode.MISSING_DATABASE_INFO, FailureCode.LLM_EXPLANATION}
+)
+"""What a model says in place of a statement has a text of its own."""
 
 
 def model_set_up_note(detail: str) -> str | None:

@@ -35,6 +35,7 @@ from querybus.sql.reply.first_keyword import correct_first_keyword
 from querybus.sql.reply.keyed import json_objects, statements_in, yaml_statement
 from querybus.sql.reply.placeholders import open_value
 from querybus.sql.reply.typography import plain, unescaped
+from querybus.text.disclosure import names_stores
 
 REPLY_LENGTH_MAX: Final = 60_000
 STARTS_TRIED_MAX: Final = 24
@@ -173,11 +174,23 @@ def no_sql(text: str) -> Failure:
     if len(re.findall(r"[\u4e00-\u9fff]|[^\W\d_\u4e00-\u9fff]{2,}", words)) < 4:
         return Failure.of(FailureCode.UNKNOWN_GENERATION_FAILURE, "the reply holds neither SQL nor an explanation")
     for code, pattern in _WHY:
-        if pattern.search(words):
+        if pattern.search(words) or (code is FailureCode.MISSING_DATABASE_INFO and _misses_a_store(words)):
             return Failure.of(code, words)
     return Failure.of(FailureCode.LLM_EXPLANATION, words)
 
 
+def _misses_a_store(words: str) -> bool:
+    """Whether one sentence names a table, a column or the like and says that something is not there."""
+    return any(_ABSENT.search(part) and names_stores(part) for part in re.split(r"(?<=[.!?])\s|[。！？\n]", words))
+
+
+_ABSENT: Final = re.compile(
+    r"(?:\b(?:not|never|cannot|unable\s+to|failed\s+to)|n['’]t)(?:\s+\w+){0,2}\s+"
+    r"(?:find|found|locate\w*|exist\w*|available|present|contain\w*|includ\w*|hold|holds|have|has|store\w*|list\w*|known?|recogni[sz]ed)\b"
+    r"|\b(?:missing|lacks?|lacking|absent|unknown|unavailable|non-?existent|no\s+such|nothing|none)\b"
+    r"|没有|没能|未能?|缺|找不到|查不到|不存在|不包含|查无",
+    re.IGNORECASE,
+)
 _WHY: Final = (
     (
         FailureCode.MISSING_DATABASE_INFO,
