@@ -26,8 +26,9 @@ BUILD: Final = "build"
 """What makes wheels of the members; in no image."""
 
 _ROOTS: Final = {
-    "all": "querybus[bigquery,clickhouse,oracle,embeddings]",
+    "all": "querybus[bigquery,clickhouse,oracle,embeddings,grpc]",
     "cli": "querybus",
+    "gateway": "querybus-gateway[grpc]",
     "generator": "querybus-generator[embeddings]",
 }
 _NAME: Final = re.compile(r"^([A-Za-z0-9][\w.-]*)")

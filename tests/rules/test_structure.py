@@ -76,7 +76,7 @@ def declared(member: Path) -> set[str]:
     project = tomllib.loads((member / "pyproject.toml").read_text())["project"]
     wanted: set[str] = set()
     requirements = list(project["dependencies"])
-    if member.name in ("common", "executor", "generator"):
+    if member.name in ("common", "executor", "gateway", "generator"):
         requirements += [item for extra in project["optional-dependencies"].values() for item in extra]
     for requirement in requirements:
         match = re.match(r"([\w.-]+)(?:\[([\w,]+)\])?", requirement)

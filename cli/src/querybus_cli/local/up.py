@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from rich.console import Console
+from rich.markup import escape
 
 from querybus.bus.admin.embedded_server import EmbeddedNats, sizes_for
 from querybus.bus.admin.permissions import BACKUP_USER, OPERATOR
@@ -42,6 +43,7 @@ from querybus_cli.operations.operator import OPERATOR_FILE
 from querybus_cli.runtime import UsageError, os_error_text, read_json, usage
 from querybus_executor.connections.set_up.file_edit import write_whole
 from querybus_executor.connections.set_up.file_text import HEAD
+from querybus_gateway.settings import GRPC_INSTALL, has_grpc
 
 CONNECTIONS_FILE: Final = Path("connections.yaml")
 CLIENTS_FILE: Final = "clients.json"
@@ -64,6 +66,14 @@ class Ports:
             _must_be_free(self.http and self.http + number, "--port")
             _must_be_free(self.grpc and self.grpc + number, "--grpc-port")
         _must_be_free(self.bus, "--bus-port")
+        if self.grpc and not has_grpc():
+            raise UsageError(f"--grpc-port needs the gRPC library: {GRPC_INSTALL}")
+
+    def grpc_apis(self, gateways: int) -> Sequence[int]:
+        """Return the gRPC port of each gateway; none where the library is not installed."""
+        if not has_grpc():
+            return ()
+        return [self.grpc + number for number in range(gateways)] if self.grpc else free_ports(gateways)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +127,7 @@ async def run_up(
             await admit_locals(bus, keys)
             names = [(service, number) for service in SERVICES for number in range(1, counts[service] + 1)]
             probes = dict(zip(names, free_ports(len(names)), strict=True))
-            grpc_apis = [ports.grpc + number for number in range(gateways)] if ports.grpc else free_ports(gateways)
+            grpc_apis = ports.grpc_apis(gateways)
             replicas = _replicas(bus, plan, probes, api, grpc_apis, shared, (store / "logs").resolve())
             if shared:
                 out.print(f"{', '.join(shared)} share a process; --apart gives each its own")
@@ -125,7 +135,7 @@ async def run_up(
             (store / "processes.json").write_text(json.dumps(addresses, indent=1))
             out.print(f"{len(replicas)} processes are starting; logs, keys and probe addresses are in {store}")
             apis = (
-                f"HTTP at 127.0.0.1:{api}, gRPC at 127.0.0.1:{grpc_apis[0]}, the bus at {bus.url}\n"
+                f"HTTP at 127.0.0.1:{api}, {grpc_text(grpc_apis)}, the bus at {bus.url}\n"
                 f"keys are in {store / KEYS_FILE}, users and subjects of the bus in {store / CLIENTS_FILE}"
             )
             ready = asyncio.create_task(_report_when_ready(addresses.values(), keys, api, apis, out, first))
@@ -182,8 +192,15 @@ def _ports(service: StageName, number: int, api: int, grpc_apis: Sequence[int], 
     ports = {"QUERYBUS_HTTP_PORT": str(probe)}
     if service is StageName.GATEWAY:
         # Each gateway has APIs of its own: the first the port that was asked for, the others those after it.
-        ports |= {"QUERYBUS_API_PORT": str(api + number - 1), "QUERYBUS_GRPC_PORT": str(grpc_apis[number - 1])}
+        ports["QUERYBUS_API_PORT"] = str(api + number - 1)
+        if grpc_apis:
+            ports["QUERYBUS_GRPC_PORT"] = str(grpc_apis[number - 1])
     return ports
+
+
+def grpc_text(apis: Sequence[int]) -> str:
+    """Return where the first gRPC API is, or what adds one, as marked-up text for a terminal."""
+    return f"gRPC at 127.0.0.1:{apis[0]}" if apis else escape(f"no gRPC (to have it: {GRPC_INSTALL})")
 
 
 def _must_be_free(port: int, option: str) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import NoDecode
@@ -55,6 +56,14 @@ class Oidc(BaseModel):
             role_claim=self.role_claim,
             connections_claim=self.connections_claim,
         )
+
+
+GRPC_INSTALL: Final = "pip install 'querybus[grpc]', or make setup in a checkout"
+
+
+def has_grpc() -> bool:
+    """Return whether the gRPC library is installed."""
+    return find_spec("grpc_reflection") is not None
 
 
 class Settings(ServiceSettings):
@@ -139,6 +148,8 @@ class Settings(ServiceSettings):
             raise ValueError("cors_origins names each origin; a key would be open to every page otherwise")
         if self.bus_issuer_key.get_secret_value() and not self.disconnect_password.get_secret_value():
             raise ValueError("bus_issuer_key needs disconnect_password: a revoked key would go on receiving")
+        if self.grpc_port is not None and not has_grpc():
+            raise ValueError(f"QUERYBUS_GRPC_PORT is set and the gRPC library is missing: {GRPC_INSTALL}")
         return self
 
     def allowed(self) -> Allowed:
