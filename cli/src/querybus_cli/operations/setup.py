@@ -72,9 +72,10 @@ def judge_lines(
     from querybus_cli.evaluation.check_statements import catalog_of, judge
 
     rules, reader = read_policy(policy), Reader(tenant, user)
-    known = [dialect.value for dialect in Dialect]
-    if dialect not in known:
-        raise ValueError(f"--dialect is one of {', '.join(known)}, not {dialect!r}")
+    try:
+        Dialect(dialect)
+    except ValueError:
+        raise ValueError(f"--dialect is one of {', '.join(Dialect)}, not {dialect!r}") from None
     document = read_json(catalog)
     catalogs = {dialect: catalog_of(document, dialect) for dialect in Dialect}
     lines = sys.stdin if file is None else read_text(file).splitlines()

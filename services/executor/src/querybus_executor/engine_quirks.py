@@ -8,7 +8,7 @@ recursion in their own warnings, and columns that are neither grouped nor aggreg
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -16,6 +16,7 @@ from typing import Final
 from sqlglot import exp
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
+from querybus.engines import ENGINES
 from querybus.sql.names.meaning import table_meant
 from querybus.sql.parse import Form, Statement
 
@@ -27,12 +28,6 @@ FIRST_ROW_WARNING: Final = "a sub-query in the place of one value may return sev
 CHOSEN_WARNING: Final = "a column without its table's name is in more than one table: the database chose one of them"
 ZERO_WARNING: Final = "something is divided by what may be 0: the database gives {} there, and raises no error"
 
-_ZERO: Final[Mapping[Dialect, str]] = {
-    Dialect.SQLITE: "nothing",
-    Dialect.MYSQL: "nothing",
-    Dialect.DUCKDB: "infinity",
-    Dialect.CLICKHOUSE: "infinity",
-}
 _EQUATIONS: Final = (exp.EQ, exp.NEQ)
 _ORDERS: Final = (exp.GT, exp.GTE, exp.LT, exp.LTE)
 _ARITHMETIC: Final = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Sum, exp.Avg)
@@ -78,20 +73,21 @@ class Silent:
 
 def silent(statement: Statement, dialect: Dialect, catalog: Catalog) -> Silent:
     """Return what the engine would do silently with this statement, which the guard has read."""
-    if dialect not in _ZERO or statement.form is not Form.QUERY or statement.tree is None:
+    engine = ENGINES[dialect]
+    if engine.by_zero == "error" or statement.form is not Form.QUERY or statement.tree is None:
         return Silent()
     names = _Names(statement.tree, catalog)
     result: dict[str, None] = {}
     divides: str | None = None
     for node in statement.tree.walk():
-        if dialect is Dialect.SQLITE:
+        if engine.has_column_affinity:
             result |= dict.fromkeys(_converted(node, names))
-        if dialect is Dialect.SQLITE and isinstance(node, exp.Subquery) and _takes_first(node, names):
+        if engine.takes_first_row and isinstance(node, exp.Subquery) and _takes_first(node, names):
             result[FIRST_ROW_WARNING] = None
-        if dialect is Dialect.CLICKHOUSE and isinstance(node, exp.Column) and names.is_ambiguous(node):
+        if engine.chooses_ambiguous_columns and isinstance(node, exp.Column) and names.is_ambiguous(node):
             result[CHOSEN_WARNING] = None
         if isinstance(node, exp.Div | exp.IntDiv | exp.Mod) and _may_be_zero(node.expression):
-            divides = _ZERO.get(dialect)
+            divides = engine.by_zero
     return Silent(tuple(result), divides)
 
 

@@ -103,6 +103,16 @@ class Engine:
     port: int | None
     """The port on which its servers listen by default; None where an address needs none."""
 
+    version_query: str | None
+    """Gives one row, its version and its user; None where the engine tells neither."""
+    credential_sources: str
+    """Where its driver takes a password from that the address leaves out, for people; empty where it takes none."""
+    lists_unreadable_tables: bool
+    """Whether a user learns that there are tables which this user may not read."""
+
+    writes_alone: bool
+    """Whether nobody may read a file while it is written."""
+
     # Names.
     fold: Callable[[str], str]
     """How the engine compares a name without quotes."""
@@ -205,8 +215,8 @@ class Engine:
     divides_whole: bool
     """Whether a whole number by a whole number is a whole number."""
     by_zero: ByZero
-    converts_texts_silently: bool
-    """Whether a text counts as a number, and a text and a number are compared, without an error."""
+    has_column_affinity: bool
+    """Whether a column converts what it is compared with to its own type, and a text counts as a number."""
     takes_first_row: bool
     """Whether a query in the place of one value may give several rows, of which the first is taken."""
     chooses_ambiguous_columns: bool

@@ -19,7 +19,6 @@ from querybus.core.catalog import (
     Catalog,
     Column,
     ColumnKind,
-    Dialect,
     ForeignKey,
     Table,
 )
@@ -370,12 +369,3 @@ BIGQUERY: Final = CatalogQueries(
     values=False,
 )
 """Looking at values costs money there, so none is looked at."""
-QUERIES: Final = {
-    Dialect.DUCKDB: DUCKDB,
-    Dialect.POSTGRESQL: POSTGRESQL,
-    Dialect.MYSQL: MYSQL,
-    Dialect.CLICKHOUSE: CLICKHOUSE,
-    Dialect.ORACLE: ORACLE,
-    Dialect.SNOWFLAKE: SNOWFLAKE,
-    Dialect.BIGQUERY: BIGQUERY,
-}

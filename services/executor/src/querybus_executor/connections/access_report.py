@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, assert_never
 
 from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure
+from querybus.engines import ENGINES
+from querybus.engines.mysql import MYSQL
 from querybus_executor.connections.config import ConnectionConfig
 from querybus_executor.connections.grants import mysql_grants, postgres_grants, reader_of
 from querybus_executor.ports import Rows
@@ -30,18 +32,10 @@ FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%'
 GROUP BY n.nspname ORDER BY n.nspname
 """
-_MYSQL: Final = "SELECT VERSION(), CURRENT_USER()"
 _MYSQL_TLS: Final = (
     "SELECT VARIABLE_VALUE FROM information_schema.SESSION_STATUS WHERE VARIABLE_NAME = 'SSL_VERSION'",
     "SELECT VARIABLE_VALUE FROM performance_schema.session_status WHERE VARIABLE_NAME = 'Ssl_version'",
 )
-_VERSIONS: Final = {
-    Dialect.CLICKHOUSE: "SELECT version(), currentUser()",
-    Dialect.SNOWFLAKE: "SELECT CURRENT_VERSION(), CURRENT_ROLE()",
-    Dialect.SQLITE: "SELECT sqlite_version(), ''",
-    Dialect.DUCKDB: "SELECT version(), ''",
-    Dialect.ORACLE: "SELECT version, user FROM product_component_version WHERE ROWNUM = 1",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +58,14 @@ async def access_report(config: ConnectionConfig, own: Own) -> AccessReport:
             return await _of_postgres(config, own)
         case Dialect.MYSQL:
             return await _of_mysql(config, own)
-        case _:
+        case (
+            Dialect.SQLITE | Dialect.DUCKDB | Dialect.CLICKHOUSE | Dialect.ORACLE | Dialect.SNOWFLAKE | Dialect.BIGQUERY
+        ):
             database = config.parsed_url.database or ""
-            version, role = (*await _row(own, _VERSIONS.get(config.dialect, "")), "", "")[:2]
+            version, role = (*await _row(own, ENGINES[config.dialect].version_query or ""), "", "")[:2]
             return AccessReport(version, role, reader=reader_of(config.dialect, database))
+        case _:
+            assert_never(config.dialect)
 
 
 async def _of_postgres(config: ConnectionConfig, own: Own) -> AccessReport:
@@ -82,13 +80,13 @@ async def _of_postgres(config: ConnectionConfig, own: Own) -> AccessReport:
         tls,
         tables_unseen=sum(count - seen for _, _, count, seen in schemas),
         missing=postgres_grants(role, unseen) if role else (),
-        reader=reader_of(Dialect.POSTGRESQL, config.parsed_url.database or "", [item[:2] for item in schemas]),
+        reader=reader_of(config.dialect, config.parsed_url.database or "", [item[:2] for item in schemas]),
         other_databases=others,
     )
 
 
 async def _of_mysql(config: ConnectionConfig, own: Own) -> AccessReport:
-    version, account = (*await _row(own, _MYSQL), "", "")[:2]
+    version, account = (*await _row(own, MYSQL.version_query or ""), "", "")[:2]
     tls = ""
     for statement in _MYSQL_TLS:
         tls = tls or "".join((await _row(own, statement))[:1])
@@ -97,7 +95,7 @@ async def _of_mysql(config: ConnectionConfig, own: Own) -> AccessReport:
     named = f"'{user}'@'{host}'" if account else "USER"
     # Of a database whose tables a user may not read, MySQL does not say that there are any.
     return AccessReport(
-        version, account, tls, missing=mysql_grants(named, database), reader=reader_of(Dialect.MYSQL, database)
+        version, account, tls, missing=mysql_grants(named, database), reader=reader_of(config.dialect, database)
     )
 
 

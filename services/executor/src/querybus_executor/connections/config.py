@@ -22,6 +22,7 @@ from sqlalchemy.engine import URL, make_url
 
 from querybus.core.catalog import Dialect, Language
 from querybus.core.policy import Access, Connection, ConnectionPolicy
+from querybus.engines import ENGINES
 from querybus.sql.row_security import BadFilter, row_filter
 from querybus_executor.connections.addresses.address import BadAddress
 from querybus_executor.connections.addresses.local import read_address
@@ -35,7 +36,6 @@ from querybus_semantic.formats.problems import settings_problem, yaml_problem
 
 _VARIABLE: Final = re.compile(r"\$\{(?:file:(?P<file>[^}]+)|(?P<name>[A-Za-z_][A-Za-z0-9_]*))\}")
 SECRET_BYTES_MAX: Final = 64 << 10
-_IN_FILES: Final = frozenset({Dialect.SQLITE, Dialect.DUCKDB})
 
 
 class BadConnections(ValueError):
@@ -348,7 +348,7 @@ def _write_problem(entry: ConnectionConfig) -> str | None:
     if entry.access is Access.READ_ONLY:
         return "`write_url` is for connections whose `access` is read_write or full"
     backend = entry.writing_url.get_backend_name()
-    if entry.dialect in _IN_FILES or DIALECTS[backend] is not entry.dialect:
+    if ENGINES[entry.dialect].is_file or DIALECTS[backend] is not entry.dialect:
         return "`write_url` names another role of the same server"
     return None
 

@@ -15,6 +15,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from querybus.core.catalog import Dialect
+from querybus.engines import ENGINES
 from querybus_executor.connections.addresses import mysql, postgres
 from querybus_executor.connections.addresses.address import Address, BadAddress, port_number, split_url
 
@@ -33,18 +34,11 @@ DIALECTS: Final[dict[str, Dialect]] = {
     "snowflake": Dialect.SNOWFLAKE,
     "bigquery": Dialect.BIGQUERY,
 }
-TITLES: Final = {
-    "sqlite": "SQLite",
-    "duckdb": "DuckDB",
+TITLES: Final = {scheme: ENGINES[dialect].title for scheme, dialect in DIALECTS.items()} | {
     FILES: "file or folder",
-    "postgresql": "PostgreSQL",
-    "mysql": "MySQL",
     "mariadb": "MariaDB",
-    "clickhouse": "ClickHouse",
-    "oracle": "Oracle",
-    "snowflake": "Snowflake",
-    "bigquery": "BigQuery",
 }
+_TUNNEL_PORT: Final = 5432
 _IN_FILES: Final = {"sqlite": "sqlite", "sqlite3": "sqlite", "duckdb": "duckdb", FILES: FILES}
 _PARAMETERS: Final[dict[str, frozenset[str]]] = {
     "clickhouse": frozenset({"secure", "verify"}),
@@ -116,7 +110,7 @@ def _scheme(text: str) -> str:
 def _tunnel(text: str, engine: str) -> BadAddress:
     """Return the refusal of a tunnel, with the command that opens it."""
     kind = engine if engine in DIALECTS else "postgresql"
-    port = {"mysql": 3306, "mariadb": 3306, "clickhouse": 8123, "oracle": 1521}.get(kind, 5432)
+    port = ENGINES[DIALECTS[kind]].port or _TUNNEL_PORT
     place = re.match(r"[^:]+://(?:(?P<user>[^:@/]+)(?::[^@/]*)?@)?(?P<host>[^:/?]+)(?::(?P<port>\d+))?", text)
     bastion = "USER@BASTION" if place is None else f"{place['user'] or 'USER'}@{place['host']}"
     ssh_port = f" -p {place['port']}" if place is not None and place["port"] else ""

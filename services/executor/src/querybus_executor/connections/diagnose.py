@@ -18,6 +18,7 @@ from typing import Final
 
 from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure
+from querybus.engines import ENGINES
 from querybus.ops.metrics import Metrics
 from querybus_executor.connections.access_report import AccessReport, access_report
 from querybus_executor.connections.config import BadConnections, ConnectionConfig, load_connections
@@ -27,9 +28,6 @@ from querybus_executor.engines.drivers import DriverMissing
 from querybus_executor.engines.registry import Engines
 from querybus_executor.engines.server import Server
 from querybus_executor.workers.embedded import Embedded
-
-_PORTS: Final = {Dialect.POSTGRESQL: 5432, Dialect.MYSQL: 3306, Dialect.CLICKHOUSE: 8123, Dialect.ORACLE: 1521}
-_IN_FILES: Final = (Dialect.SQLITE, Dialect.DUCKDB)
 
 
 class StepName(StrEnum):
@@ -176,8 +174,9 @@ async def _failed(base: Finding, failure: Failure, config: ConnectionConfig, rep
         detail = f"{failure.detail}: {config.file_path}"
     if trouble is Trouble.UNREACHABLE:
         detail += await asyncio.to_thread(_tunnel_advice, config)
-    if trouble is Trouble.CREDENTIALS and config.dialect is Dialect.POSTGRESQL and config.parsed_url.password is None:
-        detail += "; the URL holds no password, so it is taken from PGPASSWORD, PGPASSFILE or ~/.pgpass"
+    sources = ENGINES[config.dialect].credential_sources
+    if trouble is Trouble.CREDENTIALS and sources and config.parsed_url.password is None:
+        detail += f"; the URL holds no password, so it is taken from {sources}"
     if trouble is Trouble.NO_TABLES and report.missing:
         detail = "the user sees no table: it has no right to read those of the database"
     elif trouble is Trouble.NO_TABLES and report.other_databases:
@@ -196,7 +195,7 @@ async def _failed(base: Finding, failure: Failure, config: ConnectionConfig, rep
 def _steps(
     config: ConnectionConfig, base: Finding, report: AccessReport, *, tables: int, is_warned: bool
 ) -> tuple[Step, ...]:
-    names = [name for name in StepName if config.dialect not in _IN_FILES or name in _OF_FILES]
+    names = [name for name in StepName if not ENGINES[config.dialect].is_file or name in _OF_FILES]
     failed = None if base.trouble is None else names.index(_FAILS_AT[base.trouble])
     unseen = f", {report.tables_unseen} more that the user may not read" if report.tables_unseen else ""
     details = {
@@ -204,7 +203,7 @@ def _steps(
         StepName.TLS: report.tls
         or ("not encrypted" if report.version else str(config.parsed_url.query.get("ssl", ""))),
         StepName.PASSWORD: report.role,
-        StepName.DATABASE: "" if config.dialect in _IN_FILES else str(config.parsed_url.database),
+        StepName.DATABASE: "" if ENGINES[config.dialect].is_file else str(config.parsed_url.database),
         StepName.VERSION: report.version,
         StepName.TABLES: f"{tables}{unseen}",
         StepName.RIGHTS: base.may_write or "reads only",
@@ -239,9 +238,10 @@ def _warnings(database: ConnectedDatabase, report: AccessReport) -> tuple[str, .
 
 def _place(config: ConnectionConfig) -> str:
     url = config.parsed_url
-    if config.dialect in _IN_FILES:
+    engine = ENGINES[config.dialect]
+    if engine.is_file:
         return str(config.file_path)
-    port = url.port or url.query.get("port") or _PORTS.get(config.dialect, "")
+    port = url.port or url.query.get("port") or engine.port or ""
     return f"{url.host or url.query.get('host') or url.query.get('unix_socket') or 'this machine'}:{port}".rstrip(":")
 
 
@@ -254,9 +254,9 @@ def _tunnel_advice(config: ConnectionConfig) -> str:
         address = ipaddress.ip_address(socket.getaddrinfo(host, None)[0][4][0])
     except (OSError, ValueError):
         return ""
-    if not address.is_private or address.is_loopback:
+    port = config.parsed_url.port or ENGINES[config.dialect].port
+    if not address.is_private or address.is_loopback or port is None:
         return ""
-    port = config.parsed_url.port or _PORTS.get(config.dialect, 5432)
     return (
         f"; {host} is a private address: where another machine reaches it, run"
         f" `ssh -N -L 1{port % 10_000:04d}:{host}:{port} USER@BASTION` and write 127.0.0.1:1{port % 10_000:04d} in `url`"

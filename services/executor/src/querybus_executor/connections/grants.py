@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, assert_never
 
 from querybus.core.catalog import Dialect
 
@@ -87,5 +87,7 @@ def reader_of(dialect: Dialect, database: str, schemas: Sequence[tuple[str, Sequ
                 f"GRANT CREATE SESSION TO {READER};",
                 f"GRANT READ ON OWNER.TABLE TO {READER};  -- once for each table",
             )
-        case _:
+        case Dialect.SQLITE | Dialect.DUCKDB | Dialect.BIGQUERY:
             return ()
+        case _:
+            assert_never(dialect)

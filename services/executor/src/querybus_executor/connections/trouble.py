@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final
 
-from querybus.core.catalog import Dialect
 from querybus.core.failure import Facts, Failure, FailureCode
+from querybus.engines import ENGINES
 from querybus_executor.connections.config import ConnectionConfig
 
 ROLE_MAY_WRITE: Final = "role_may_write"
@@ -106,7 +106,7 @@ def trouble_of(failure: Failure, config: ConnectionConfig) -> Trouble:
     rule, code = failure.facts.rule, failure.facts.native_code or ""
     if rule in (ROLE_MAY_WRITE, NO_TABLES, POOLER):
         return Trouble(rule)
-    if config.dialect in (Dialect.SQLITE, Dialect.DUCKDB):
+    if ENGINES[config.dialect].is_file:
         return Trouble.DATABASE_FILE
     if code == "28000" and config.parsed_url.query.get("ssl") == "disable":
         # The server has an entry for the user only with encryption, or none at all.
@@ -118,9 +118,9 @@ def no_tables(config: ConnectionConfig, missing: Sequence[str] = ()) -> Failure:
     """Return the failure of a connection whose user sees no table, with the statements that its user lacks."""
     if config.applied_policy.tables_allowed is not None:
         detail = "the user sees none of the tables that the policy allows"
-    elif config.dialect in (Dialect.SQLITE, Dialect.DUCKDB):
+    elif ENGINES[config.dialect].is_file:
         detail = "the database holds no table"
-    elif config.dialect is Dialect.POSTGRESQL and not missing:
+    elif ENGINES[config.dialect].lists_unreadable_tables and not missing:
         detail = f"the database {config.parsed_url.database} holds no table"
     else:
         detail = "the user sees no table; an administrator of the database runs: " + " ".join(missing)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, assert_never
 
 from querybus.core.catalog import Dialect
 from querybus.core.policy import Access
@@ -80,7 +80,9 @@ class Writers:
                 from querybus_executor.engines.mysql.write import MysqlWriter
 
                 server = MysqlWriter(config)
-            case _:
+            case Dialect.CLICKHOUSE | Dialect.ORACLE | Dialect.SNOWFLAKE | Dialect.BIGQUERY:
                 return None
+            case _:
+                assert_never(config.dialect)
         self._closing.append(server)
         return server

@@ -10,12 +10,13 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
-from typing import Final
+from typing import Final, assert_never
 
 from querybus.core.catalog import Catalog, Dialect
 from querybus.core.failure import Failure, FailureCode
+from querybus.engines import ENGINES
 from querybus.ops.metrics import Metrics
-from querybus_executor.catalog.queries import QUERIES, read_catalog
+from querybus_executor.catalog.queries import DUCKDB, read_catalog
 from querybus_executor.connections.config import ConnectionConfig
 from querybus_executor.connections.databases import ConnectedDatabase
 from querybus_executor.connections.writing_role import WritingRole
@@ -57,7 +58,7 @@ class Engines:
         databases: list[ConnectedDatabase] = []
         for config in configs:
             role = WritingRole(config, is_refused=self._refuses_writing_roles)
-            edge, read = self._OPENERS[config.dialect](self, config, metrics)
+            edge, read = self._open(config, metrics)
             self._edges.append(edge)
             databases.append(ConnectedDatabase(config, edge, partial(read, role), metrics=metrics, role=role))
         return databases
@@ -82,7 +83,7 @@ class Engines:
         """Let no process have a DuckDB file open while the block runs: one may write or many may read."""
         async with AsyncExitStack() as stack:
             for dialect, pool in self._pools:
-                if dialect is Dialect.DUCKDB:
+                if ENGINES[dialect].writes_alone:
                     await stack.enter_async_context(pool.alone())
             yield
 
@@ -108,7 +109,7 @@ class Engines:
         return pool
 
     def _sqlite(self, config: ConnectionConfig, metrics: Metrics) -> Opened:
-        pool = self._pooled(Dialect.SQLITE, sqlite_children(size=self._size, reserved=self._reserved))
+        pool = self._pooled(config.dialect, sqlite_children(size=self._size, reserved=self._reserved))
         edge = sqlite_edge(pool, config.file_path, config.applied_policy, bytes_max=self._bytes_max)
         self._of_edge[edge] = pool
         edge.on_waited = partial(metrics.database_waited, config.name)
@@ -117,7 +118,7 @@ class Engines:
     def _duckdb(self, config: ConnectionConfig, metrics: Metrics) -> Opened:
         from querybus_executor.engines.duckdb.edge import duckdb_children, duckdb_edge
 
-        pool = self._pooled(Dialect.DUCKDB, duckdb_children(size=self._size, reserved=self._reserved))
+        pool = self._pooled(config.dialect, duckdb_children(size=self._size, reserved=self._reserved))
         tables = TableFolder(config) if config.reads_files else None
         path, folder = (config.file_path, None) if tables is None else (tables.path, tables.root)
         edge = duckdb_edge(pool, path, config.applied_policy, bytes_max=self._bytes_max, folder=folder)
@@ -163,16 +164,26 @@ class Engines:
         server = bigquery_server(config, bytes_max=self._bytes_max, metrics=metrics)
         return server, lambda _role: read_bigquery(config, server)
 
-    _OPENERS: Final[dict[Dialect, Callable[[Engines, ConnectionConfig, Metrics], Opened]]] = {
-        Dialect.SQLITE: _sqlite,
-        Dialect.DUCKDB: _duckdb,
-        Dialect.POSTGRESQL: _postgres,
-        Dialect.MYSQL: _mysql,
-        Dialect.CLICKHOUSE: _clickhouse,
-        Dialect.ORACLE: _oracle,
-        Dialect.SNOWFLAKE: _snowflake,
-        Dialect.BIGQUERY: _bigquery,
-    }
+    def _open(self, config: ConnectionConfig, metrics: Metrics) -> Opened:
+        match config.dialect:
+            case Dialect.SQLITE:
+                return self._sqlite(config, metrics)
+            case Dialect.DUCKDB:
+                return self._duckdb(config, metrics)
+            case Dialect.POSTGRESQL:
+                return self._postgres(config, metrics)
+            case Dialect.MYSQL:
+                return self._mysql(config, metrics)
+            case Dialect.CLICKHOUSE:
+                return self._clickhouse(config, metrics)
+            case Dialect.ORACLE:
+                return self._oracle(config, metrics)
+            case Dialect.SNOWFLAKE:
+                return self._snowflake(config, metrics)
+            case Dialect.BIGQUERY:
+                return self._bigquery(config, metrics)
+            case _:
+                assert_never(config.dialect)
 
 
 async def _read_tables(
@@ -185,11 +196,11 @@ async def _read_tables(
         return trouble
     names = {table: {"en": label, "zh": label} for table, label in tables.labels.items()}
     labelled = config.model_copy(update={"display_names": {**names, **config.display_names}})
-    return await read_catalog(labelled, edge.own, QUERIES[Dialect.DUCKDB], default_schema=_DUCKDB_SCHEMA)
+    return await read_catalog(labelled, edge.own, DUCKDB, default_schema=_DUCKDB_SCHEMA)
 
 
 async def _read_duckdb(config: ConnectionConfig, edge: Embedded) -> Catalog | Failure:
     trouble = file_trouble(config.file_path)
     if trouble is not None:
         return Failure.of(FailureCode.CONNECTION, trouble)
-    return await read_catalog(config, edge.own, QUERIES[Dialect.DUCKDB], default_schema=_DUCKDB_SCHEMA)
+    return await read_catalog(config, edge.own, DUCKDB, default_schema=_DUCKDB_SCHEMA)

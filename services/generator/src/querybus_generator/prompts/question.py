@@ -68,7 +68,7 @@ class Matched:
 
 @dataclass(frozen=True, slots=True)
 class PromptTexts:
-    """The texts of one language. `dialects` holds notes by sqlglot's name; a dialect without notes is no fault."""
+    """The texts of one language. `dialects` holds the notes of every dialect by its name."""
 
     system: str
     question: str
@@ -191,7 +191,7 @@ def _system(
         texts.system,
         {
             "dialect": catalog.dialect.value,
-            "dialect_notes": texts.dialects.get(catalog.dialect.value, "").strip(),
+            "dialect_notes": texts.dialects[catalog.dialect.value].strip(),
             "today": f"{today:%Y-%m-%d} ({texts.weekdays[today.weekday()]})",
             "chat": CHAT_MARK if offers_chat else "",
             "instructions": _instructions(instructions),

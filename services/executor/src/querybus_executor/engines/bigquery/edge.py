@@ -13,11 +13,11 @@ from functools import partial
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from querybus.core.catalog import Catalog, ColumnKind, Dialect
+from querybus.core.catalog import Catalog, ColumnKind
 from querybus.core.failure import Facts, Failure, FailureCode
 from querybus.core.messages import ResultColumn
 from querybus.ops.metrics import Metrics
-from querybus_executor.catalog.queries import QUERIES, read_catalog
+from querybus_executor.catalog.queries import BIGQUERY, read_catalog
 from querybus_executor.connections.config import ConnectionConfig, PoolLimits
 from querybus_executor.connections.trouble import ROLE_MAY_WRITE
 from querybus_executor.engines.drivers import driver_module
@@ -105,7 +105,7 @@ def bigquery_server(config: ConnectionConfig, *, bytes_max: int, metrics: Metric
 async def read_bigquery(config: ConnectionConfig, server: Server) -> Catalog | Failure:
     """Return the catalog, unless the project is away or the account may write without being allowed to."""
     schema = config.parsed_url.database
-    catalog = await read_catalog(config, server.own, QUERIES[Dialect.BIGQUERY], default_schema=schema)
+    catalog = await read_catalog(config, server.own, BIGQUERY, default_schema=schema)
     if isinstance(catalog, Failure) or config.role_may_write or not catalog.tables:
         return catalog
     driver = server.driver

@@ -17,12 +17,12 @@ from functools import partial
 from typing import Any, Final
 
 from querybus.bus.stores.pages import batch_of_cells
-from querybus.core.catalog import Catalog, ColumnKind, Dialect
+from querybus.core.catalog import Catalog, ColumnKind
 from querybus.core.failure import Facts, Failure, FailureCode
 from querybus.core.messages import ResultColumn
 from querybus.ops.metrics import Metrics
 from querybus_executor.catalog.column_kinds import kind_of_type
-from querybus_executor.catalog.queries import QUERIES, read_catalog
+from querybus_executor.catalog.queries import CLICKHOUSE, read_catalog
 from querybus_executor.connections.config import ConnectionConfig, PoolLimits
 from querybus_executor.connections.writing_role import WritingRole
 from querybus_executor.engines.drivers import driver_module
@@ -147,7 +147,7 @@ async def read_clickhouse(
     if refused is not None:
         return refused
     schema = config.parsed_url.database
-    return await read_catalog(config, server.own, QUERIES[Dialect.CLICKHOUSE], default_schema=schema)
+    return await read_catalog(config, server.own, CLICKHOUSE, default_schema=schema)
 
 
 def overprivileged(grants: Sequence[str]) -> str | None:

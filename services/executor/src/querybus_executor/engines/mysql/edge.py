@@ -23,11 +23,11 @@ from sqlalchemy import event
 from sqlalchemy.engine import URL
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-from querybus.core.catalog import Catalog, ColumnKind, Dialect
+from querybus.core.catalog import Catalog, ColumnKind
 from querybus.core.failure import Facts, Failure, FailureCode
 from querybus.core.messages import ResultColumn
 from querybus.ops.metrics import Metrics
-from querybus_executor.catalog.queries import QUERIES, read_catalog
+from querybus_executor.catalog.queries import MYSQL, read_catalog
 from querybus_executor.connections.certificates import OPTIONS, server_context
 from querybus_executor.connections.config import ConnectionConfig, PoolLimits
 from querybus_executor.connections.writing_role import WritingRole
@@ -92,7 +92,7 @@ async def read_mysql(config: ConnectionConfig, server: Server, role: WritingRole
     if refused is not None:
         return refused
     schema = config.parsed_url.database
-    return await read_catalog(config, server.own, QUERIES[Dialect.MYSQL], default_schema=schema)
+    return await read_catalog(config, server.own, MYSQL, default_schema=schema)
 
 
 def overprivileged(grants: Sequence[str]) -> str | None:

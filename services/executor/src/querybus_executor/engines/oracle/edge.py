@@ -10,11 +10,11 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Final
 
-from querybus.core.catalog import Catalog, ColumnKind, Dialect
+from querybus.core.catalog import Catalog, ColumnKind
 from querybus.core.failure import Facts, Failure, FailureCode
 from querybus.core.messages import ResultColumn
 from querybus.ops.metrics import Metrics
-from querybus_executor.catalog.queries import QUERIES, read_catalog
+from querybus_executor.catalog.queries import ORACLE, read_catalog
 from querybus_executor.connections.config import ConnectionConfig, PoolLimits
 from querybus_executor.connections.trouble import ROLE_MAY_WRITE
 from querybus_executor.engines.drivers import driver_module
@@ -127,7 +127,7 @@ async def read_oracle(config: ConnectionConfig, server: Server) -> Catalog | Fai
         )
     schema = await server.own("SELECT SYS_CONTEXT('USERENV', 'CURRENT_SCHEMA') FROM dual", 1, CONNECT_SECONDS_MAX)
     default = None if isinstance(schema, Failure) else str(schema.rows[0][0])
-    return await read_catalog(config, server.own, QUERIES[Dialect.ORACLE], default_schema=default)
+    return await read_catalog(config, server.own, ORACLE, default_schema=default)
 
 
 class Oracle:

@@ -20,12 +20,12 @@ from sqlalchemy import event
 from sqlalchemy.engine import URL
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-from querybus.core.catalog import Catalog, ColumnKind, Dialect
+from querybus.core.catalog import Catalog, ColumnKind
 from querybus.core.failure import Facts, Failure, FailureCode
 from querybus.core.messages import ResultColumn, Scalar
 from querybus.ops.metrics import Metrics
 from querybus_executor.catalog.column_kinds import kind_of_type
-from querybus_executor.catalog.queries import QUERIES, read_catalog
+from querybus_executor.catalog.queries import POSTGRESQL, read_catalog
 from querybus_executor.connections.certificates import server_context
 from querybus_executor.connections.config import ConnectionConfig, PoolLimits
 from querybus_executor.connections.writing_role import WritingRole
@@ -83,9 +83,7 @@ async def read_postgres(config: ConnectionConfig, server: Server, role: WritingR
         return refused
     schema = await server.own("SELECT current_schema()::text", 1, CONNECT_SECONDS_MAX)
     default = None if isinstance(schema, Failure) else schema.rows[0][0]
-    return await read_catalog(
-        config, server.own, QUERIES[Dialect.POSTGRESQL], default_schema=None if default is None else str(default)
-    )
+    return await read_catalog(config, server.own, POSTGRESQL, default_schema=None if default is None else str(default))
 
 
 def _overprivileged(rights: Sequence[Scalar]) -> str | None:

@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
-from querybus.core.catalog import Catalog, ColumnKind, Dialect
+from querybus.core.catalog import Catalog, ColumnKind
 from querybus.core.failure import Facts, Failure, FailureCode
 from querybus.core.messages import ResultColumn
 from querybus.ops.metrics import Metrics
-from querybus_executor.catalog.queries import QUERIES, read_catalog
+from querybus_executor.catalog.queries import SNOWFLAKE, read_catalog
 from querybus_executor.connections.config import ConnectionConfig, PoolLimits
 from querybus_executor.connections.trouble import ROLE_MAY_WRITE
 from querybus_executor.engines.drivers import driver_module
@@ -100,7 +100,7 @@ async def read_snowflake(config: ConnectionConfig, server: Server) -> Catalog | 
         trouble = await _overprivileged(server, role)
         if trouble is not None:
             return Failure.of(FailureCode.CONNECTION, trouble, Facts(rule=ROLE_MAY_WRITE))
-    return await read_catalog(config, server.own, QUERIES[Dialect.SNOWFLAKE], default_schema=schema or None)
+    return await read_catalog(config, server.own, SNOWFLAKE, default_schema=schema or None)
 
 
 async def _overprivileged(server: Server, role: str) -> str | None:
