@@ -89,6 +89,7 @@ def ratio(metrics: Metrics, passes: str, among: tuple[str, ...]) -> float:
     return queries[("answered", passes)] / sum(count for (_, name), count in queries.items() if name in among)
 
 
+@pytest.mark.requirement("003.22", "003.21")
 async def test_ten_known_queries_give_exactly_their_ratios_whatever_is_delivered_again(tmp_path: Path) -> None:
     async with faulty_stack(tmp_path) as stack:
         logs: dict[str, tuple[Entry, ...]] = {}

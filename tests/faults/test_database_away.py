@@ -45,6 +45,7 @@ async def stack(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Stac
 
 
 @pytest.mark.parametrize("away", ["refusing", "silent"])
+@pytest.mark.requirement("002.11")
 async def test_questions_to_a_database_that_is_away_hold_up_nobody_else(stack: Stack, away: str) -> None:
     async with stack.client("analyst") as client:
 

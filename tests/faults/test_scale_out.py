@@ -28,6 +28,7 @@ def elsewhere(replica: Replica, folder: Path) -> Replica:
     return replace(replica, number=2, environment=environment, log_file=folder / f"{replica.service}-2.log")
 
 
+@pytest.mark.requirement("card.16")
 async def test_a_second_group_of_processes_joins_and_takes_over(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     first.mkdir()

@@ -100,7 +100,7 @@ def test_a_second_set_up_costs_nothing() -> None:
     assert "Nothing to be done for 'setup'" in done.stdout
 
 
-@pytest.mark.requirement("001.1")
+@pytest.mark.requirement("001.1", "000.29", "000.30", "001.12")
 def test_a_question_about_an_unseen_database_is_answered_as_json(shop: Path) -> None:
     done = querybus(
         "ask", "How many customers are there?", "--database", f"sqlite:///{shop}", "--json", cwd=shop.parent

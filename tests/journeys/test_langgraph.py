@@ -55,6 +55,7 @@ async def collected(stream: Any) -> list[Any]:
     return [part async for part in stream]
 
 
+@pytest.mark.requirement("002.36")
 async def test_a_run_without_a_thread_streams_every_mode_and_ends(client: LangGraphClient) -> None:
     created: list[Any] = []
     parts = await collected(
@@ -75,6 +76,7 @@ async def test_a_run_without_a_thread_streams_every_mode_and_ends(client: LangGr
     assert {"asked", "drafted", "finished"} <= {part.data["event"] for part in parts if part.event == "custom"}
 
 
+@pytest.mark.requirement("002.18")
 async def test_a_thread_keeps_its_runs_state_and_history(client: LangGraphClient) -> None:
     thread = await client.threads.create(metadata={"owner": "ann"})
     identity = thread["thread_id"]
@@ -126,6 +128,7 @@ async def test_threads_are_found_described_and_made_once(client: LangGraphClient
         await client.threads.get("00000000-0000-0000-0000-000000000000")
 
 
+@pytest.mark.requirement("002.17")
 async def test_what_is_asked_back_interrupts_and_is_resumed(client: LangGraphClient) -> None:
     thread = (await client.threads.create())["thread_id"]
     parts = await collected(client.runs.stream(thread, ASSISTANT, input=UNREADABLE, stream_mode=["updates"]))
@@ -211,6 +214,7 @@ async def test_the_thread_protocol_streams_a_run_and_puts_a_question_back(client
         assert len(answered["messages"]) == 6
 
 
+@pytest.mark.requirement("002.51")
 async def test_a_run_shows_the_page_of_rows_and_the_state_that_it_is_asked_for(client: LangGraphClient) -> None:
     listed: Any = {"messages": [{"role": "human", "content": "List the names of all customers"}]}
     second = {**listed, "pagination": {"page": 2, "page_size": 2}}

@@ -99,6 +99,7 @@ async def place(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Plac
             yield Place(stack, context, file)
 
 
+@pytest.mark.requirement("001.7", "000.16")
 async def test_a_wrong_column_first_and_right_second_is_answered_with_one_retry(place: Place) -> None:
     question = place.context.question(say("SELECT COUNT(surname_of_somebody) FROM customers"), say(RIGHT))
     answer = await place.ask(question)
@@ -111,6 +112,7 @@ async def test_a_wrong_column_first_and_right_second_is_answered_with_one_retry(
 
 
 @pytest.mark.parametrize("retries", [0, 1, 5])
+@pytest.mark.requirement("001.10")
 async def test_an_always_wrong_model_stops_at_the_budget(place: Place, retries: int) -> None:
     steps = [say(f"SELECT COUNT(nonsense_column_{number}) FROM customers") for number in range(9)]
     question = place.context.question(*steps)
@@ -156,6 +158,7 @@ async def test_a_fenced_answer_is_taken_out_of_its_fence(place: Place) -> None:
 @pytest.mark.parametrize(
     "statement", ["DROP TABLE customers", "DELETE FROM customers", "SELECT 1; DROP TABLE customers"]
 )
+@pytest.mark.requirement("000.13")
 async def test_a_statement_that_harms_is_refused_and_the_table_is_still_there(place: Place, statement: str) -> None:
     answer = await place.ask(place.context.question(say(f"```sql\n{statement}\n```")))
     assert answer["outcome"] in (("refused",) if ";" not in statement else ("refused", "failed")), answer

@@ -154,6 +154,10 @@ def test_what_surrounds_a_question_follows_it_and_its_period_is_in_its_first_lin
     )
     assert enriched(item, "en") == "How many orders between 2024-01-01 and 2024-03-31\nRequirements: by city"
     assert enriched(BatchItem(id="a", question="q"), "en") is None
+    whole = BatchItem(id="a", question="q", requirements="by city", objective="growth", context="a report")
+    text = enriched(whole, "en")
+    assert text is not None
+    assert all(said in text for said in ("by city", "growth", "a report"))
 
 
 @pytest.mark.parametrize(

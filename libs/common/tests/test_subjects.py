@@ -36,6 +36,7 @@ def test_a_name_that_looks_like_a_hashed_one_is_hashed_again() -> None:
 
 
 @given(st.sampled_from(list(EventName)), st.text(max_size=20), st.text(max_size=20), st.text(max_size=20))
+@pytest.mark.requirement("card.14")
 def test_an_event_subject_is_read_back_as_it_was_built(event: EventName, tenant: str, thread: str, query: str) -> None:
     subject = event_subject(token(tenant), token(thread), token(query), event)
     assert parse_event_subject(subject) == EventAddress(token(tenant), token(thread), token(query), event)

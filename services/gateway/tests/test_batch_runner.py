@@ -413,6 +413,7 @@ async def test_a_batch_is_there_for_nobody_but_its_owner(rig: Rig, reader: Crede
         assert result.code is ProblemCode.NOT_FOUND
 
 
+@pytest.mark.requirement("003.12")
 async def test_what_surrounds_a_question_goes_with_it(rig: Rig) -> None:
     item = BatchItem(id="a", question="How many orders?", objective="growth")
     result = await rig.batches.submit(BatchRequest(items=(item,), connection="shop"), OWNER)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querybus.core.asking_back import Clarification, Option, OptionAction, Trigger
+from querybus.core.asking_back import Clarification, Confirmation, Option, OptionAction, Trigger
 from querybus.core.catalog import Dialect
 from querybus.core.envelope import Attempt, Audience, Classification, Envelope, PathStep
 from querybus.core.failure import Facts, FailureCode
@@ -175,6 +175,31 @@ def test_an_analyst_gets_sql_detail_and_attempts() -> None:
     assert answer["detail"] == DETAIL
     assert answer["attempts"][0]["sql"] == SQL
     assert answer["columns"][0]["id"] == NAMES[1]
+
+
+@pytest.mark.requirement("004.1")
+@pytest.mark.parametrize(
+    ("answer", "is_needed"),
+    [
+        ({"options": (Option(id="1", text="t", question="q", action=OptionAction.AGGREGATE),)}, True),
+        (
+            {
+                "outcome": Outcome.CONFIRMATION,
+                "options": (),
+                "confirmation": Confirmation(reason="write", kind="DELETE", sql_sha256="0" * 64, rows_affected_max=1),
+            },
+            True,
+        ),
+        ({"options": (), "confirmation": None}, False),
+    ],
+    ids=["options", "a yes", "an answer"],
+)
+def test_an_answer_says_whether_a_person_is_needed(answer: dict[str, Any], is_needed: bool) -> None:
+    body = cast("Finished", BODIES[-1])
+    changed = body.model_copy(update={"answer": body.answer.model_copy(update=answer)})
+    shown = public_answer(envelope_of(changed), "analyst")
+    assert shown["needs_user_confirmation"] is is_needed
+    assert {"trigger", "message", "detail", "sql"} <= shown.keys()
 
 
 def test_a_page_has_the_columns_of_the_answer_not_of_the_store() -> None:

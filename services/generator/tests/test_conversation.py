@@ -48,6 +48,7 @@ def result(rows: int) -> Result:
 @pytest.mark.requirement("002.41")
 def test_a_thread_never_exceeds_its_budget(said: list[tuple[str, str | None]]):
     result = messages(*(Turn(question, sql=sql) for question, sql in said))
+    assert (MESSAGES_MAX, TOKENS_MAX) == (20, 8_000)
     assert len(result) <= MESSAGES_MAX
     assert sum(token_estimate(message.text) for message in result) <= TOKENS_MAX
 
@@ -71,6 +72,7 @@ def test_a_large_result_enters_as_ten_samples_and_facts():
     assert "cell-10" not in text
     assert "4000 rows" in text
     assert "greatest 99" in text
+    assert "cell-10" not in result_text(result(51), with_values=True)
 
 
 @pytest.mark.requirement("002.44")

@@ -347,6 +347,8 @@ async def test_the_classification_is_set_once_and_survives_a_failure():
     assert isinstance(result, Envelope)
     assert result.classification is not None
     assert (result.classification.kind, result.classification.method) == ("database", "rule")
+    assert 0.5 < result.classification.confidence <= 1
+    assert result.classification.reason
 
     event = generation_failed(asked(COUNT), UNAVAILABLE)
     assert event.classification == result.classification

@@ -173,7 +173,7 @@ def test_names_from_elsewhere_make_no_third_language(question: str):
 
 
 @pytest.mark.parametrize(("question", "topic"), CHAT.items())
-@pytest.mark.requirement("000.2")
+@pytest.mark.requirement("000.2", "000.5")
 def test_only_a_whole_message_of_small_talk_is_chat(question: str, topic: str | None):
     assert chat_topic(question) == topic
 

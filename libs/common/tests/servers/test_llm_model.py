@@ -382,7 +382,7 @@ async def test_a_fault_of_the_set_up_names_its_setting_and_is_not_tried_again(st
     assert all(part in result.detail for part in said), result.detail
 
 
-@pytest.mark.requirement("002.2")
+@pytest.mark.requirement("002.2", "002.3")
 def test_a_key_of_openai_and_a_models_name_are_enough(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     assert load(ModelServiceSettings).llm_base_url == ""

@@ -62,6 +62,7 @@ async def test_a_batch_of_five_over_http_streams_each_item_once(stack: ApiStack)
                     frames.append((event, json.loads(line.removeprefix("data:"))))
         shown = (await http.get(address)).json()
     assert sorted(data["id"] for event, data in frames if event == "item") == [f"figure-{n}" for n in range(5)]
+    assert [(item["id"], item["name"]) for item in shown["items"]] == [(f"figure-{n}", f"Figure {n}") for n in range(5)]
     assert frames[-1][0] == "finished"
     assert [item["finished_as"] for item in shown["items"]] != [None] * 5
     assert SECRET_NAME not in json.dumps(frames)

@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
-from langgraph_sdk.errors import UnprocessableEntityError
+from langgraph_sdk.errors import NotFoundError, UnprocessableEntityError
 
 from querybus.bus.connection import Held
 from querybus.bus.stores.catalogs import CatalogStore
@@ -295,16 +295,20 @@ async def test_a_run_is_streamed_in_every_mode_that_is_named(answering: ApiStack
             assert (names[0], names[-1], set(names[1:-1])) == ("metadata", "end", shown)
 
 
-@pytest.mark.requirement("002.45", "002.48", "002.52")
+@pytest.mark.requirement("002.16", "002.45", "002.48", "002.52")
 async def test_the_ordered_assistants_and_roles_are_taken(answering: ApiStack) -> None:
     async with client_of(answering) as client, answering.http("acme", "lab") as http:
         thread = (await client.threads.create())["thread_id"]
         for assistant in ("text2sql_agent", "text2sql_stream"):
-            named: Any = {"configurable": {"connection": "shop"}}
+            # Whose thread it is the credential says.
+            named: Any = {"configurable": {"connection": "shop", "user_id": "ann"}}
             values: Any = await client.runs.wait(None, assistant, input=asked(), config=named)
             assert values["rows"] == ROWS
             in_thread: Any = await client.runs.wait(thread, assistant, input=asked(), config=named)
             assert in_thread["messages"][-2] == values["messages"][0] | {"id": in_thread["messages"][-2]["id"]}
+        async with client_of(answering, "web") as ann:
+            with pytest.raises(NotFoundError):
+                await ann.threads.get(thread)
         # Studio sends JSON as text.
         plain = await http.post("/assistants/search", content="{}", headers={"content-type": "text/plain"})
         assert plain.json()[0]["graph_id"] == "text2sql_agent"
