@@ -71,6 +71,7 @@ def test_a_bus_that_was_left_behind_fails(folder: Path) -> None:
     assert (code, checks["bus nats://127.0.0.1:1"]["state"]) == (1, "fails")
 
 
+@pytest.mark.requirement("000.32")
 def test_the_defaults_of_options_that_differ_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QUERYBUS_OPTION_DEFAULTS", '{"summary": false, "chart": "auto", "retries_max": 1}')
     code, checks = checked()

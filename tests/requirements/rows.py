@@ -58,9 +58,8 @@ ROWS: Final = (
     ),
     Requirement(
         "000.12",
-        "A refusal says which operation is not allowed and that only queries are supported.",
+        "A refusal says which operation is not allowed and that only queries are supported, to analysts with the word SELECT.",
         "docs/failures.md",
-        short="the word SELECT is missing from the sentence.",
     ),
     Requirement("000.13", "A refusal for safety ends the query at once and is never repaired.", "docs/failures.md"),
     Requirement(
@@ -100,15 +99,13 @@ ROWS: Final = (
     ),
     Requirement(
         "000.22",
-        "Analysts read whether validation, the repair or the call for it failed, in the ordered words.",
+        "Analysts read whether validation, the repair, the call for it or the writing failed, in the ordered words.",
         "docs/failures.md",
-        short="analysts read the class of the failure and its detail, not the four ordered sentences.",
     ),
     Requirement(
         "000.23",
-        "Missing data has a code and a fixed text, whatever a model writes.",
-        "docs/failures.md",
-        short="a model's own words are shown where it says what is missing.",
+        "Missing data has a code and a fixed text; a model's words stand in only where they are plain and in the reader's language.",
+        "docs/generation.md",
     ),
     Requirement(
         "000.24",
@@ -135,7 +132,7 @@ ROWS: Final = (
     ),
     Requirement(
         "000.32",
-        "An operator sets options for everybody, the summary and the validation switches among them.",
+        "An operator sets options for everybody, the summary and the validation switches among them, and sees what holds.",
         "docs/options.md",
     ),
     Requirement("000.33", "A model may word the summary.", "docs/generation.md"),

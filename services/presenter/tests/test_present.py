@@ -394,6 +394,7 @@ MISSING_SAID = {
 
 
 @pytest.mark.parametrize("said", MISSING_SAID)
+@pytest.mark.requirement("000.23")
 def test_that_data_is_missing_is_said_in_the_readers_language_and_without_technical_words(said: str) -> None:
     spoken, is_plain = MISSING_SAID[said]
     for outcome in (Outcome.CLARIFICATION, Outcome.FAILED):
@@ -449,6 +450,7 @@ def attempts_of(count: int) -> tuple[Attempt, ...]:
         (StageName.EXECUTOR, 1, {"zh": "", "en": ""}),
     ],
 )
+@pytest.mark.requirement("000.22")
 def test_an_analyst_reads_at_which_step_a_statement_failed(stage: StageName, tried: int, said: dict[Language, str]):
     body = ended(Outcome.FAILED, FailureCode.SYNTAX_ERROR, stage=stage, detail="no such thing\nmore of it")
     for language in LANGUAGES:

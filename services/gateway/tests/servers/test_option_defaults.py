@@ -88,6 +88,7 @@ async def options_of_new(stack: ApiStack, ask: Callable[[ApiStack], Awaitable[No
 
 
 @pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)
+@pytest.mark.requirement("000.32")
 async def test_the_systems_defaults_hold_at_every_door(stack: ApiStack, door: Callable[[ApiStack], Awaitable[None]]):
     options = await options_of_new(stack, door)
     assert {name: getattr(options, name) for name in DEFAULTS} == DEFAULTS
@@ -105,6 +106,7 @@ async def test_a_batch_gives_way_to_what_its_request_and_its_person_say(stack: A
     assert (options.summary, options.page_size, options.retries_max) == (True, 7, 1)
 
 
+@pytest.mark.requirement("000.32")
 async def test_every_api_says_which_options_exist_and_what_holds(stack: ApiStack) -> None:
     async with stack.http() as http:
         await http.put("/v1/preferences", json={"page_size": 9})
