@@ -120,7 +120,7 @@ ROWS: Final = (
     Requirement("000.27", "The four reasons why no statement was written are failure codes.", "docs/failures.md"),
     Requirement(
         "000.28",
-        "An answer says whether a statement was written, whether it was repaired, and what its reader is told.",
+        "An answer says whether a statement was written, whether it was repaired, and what its reader needs to know.",
         "docs/api.md",
     ),
     Requirement("000.29", "An answer holds outcome, words, kind, path and classification.", "docs/api.md"),

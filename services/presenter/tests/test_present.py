@@ -413,7 +413,7 @@ def test_that_data_is_missing_is_said_in_the_readers_language_and_without_techni
             assert analyst == (said if is_quoted else WORDS[language, "analyst"].trigger["missing_database_info"])
 
 
-def test_a_business_reader_may_hear_of_tables_that_the_question_asked_about() -> None:
+def test_a_business_reader_may_read_of_tables_that_the_question_asked_about() -> None:
     said = "There is nothing about tables with a sea view here."
     body = ended(
         Outcome.CLARIFICATION,

@@ -1,4 +1,4 @@
-"""What an operator sets for everybody holds at every door, is shown with its origin, and gives way to request and person."""
+"""What an operator sets for everybody holds at every API, is shown with its origin, and gives way to request and person."""
 
 from __future__ import annotations
 
@@ -69,11 +69,11 @@ async def over_mcp(stack: ApiStack) -> None:
         assert (await http.post("/mcp", json=body, headers=MCP_HEADERS)).status_code == 200
 
 
-DOORS: Final = (over_http, over_the_bus, as_a_durable_question, in_a_batch, over_openai, over_langgraph, over_mcp)
+WAYS_TO_ASK: Final = (over_http, over_the_bus, as_a_durable_question, in_a_batch, over_openai, over_langgraph, over_mcp)
 
 
 async def options_of_new(stack: ApiStack, ask: Callable[[ApiStack], Awaitable[None]]) -> Options:
-    """Return the options of the query that a door begins."""
+    """Return the options of the query that a way to ask begins."""
 
     async def known() -> list[str]:
         async with stack.http() as http:
@@ -87,10 +87,10 @@ async def options_of_new(stack: ApiStack, ask: Callable[[ApiStack], Awaitable[No
     return (await stack.log(new[0]))[0].envelope().options
 
 
-@pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)
+@pytest.mark.parametrize("ask", WAYS_TO_ASK, ids=lambda ask: ask.__name__)
 @pytest.mark.requirement("000.32")
-async def test_the_systems_defaults_hold_at_every_door(stack: ApiStack, door: Callable[[ApiStack], Awaitable[None]]):
-    options = await options_of_new(stack, door)
+async def test_the_systems_defaults_hold_at_every_api(stack: ApiStack, ask: Callable[[ApiStack], Awaitable[None]]):
+    options = await options_of_new(stack, ask)
     assert {name: getattr(options, name) for name in DEFAULTS} == DEFAULTS
     assert options.repair_policy == "rules_only"
 

@@ -257,7 +257,7 @@ def has_person_marks(table: Table) -> bool:
 
 
 def is_open_name(table: Table, column: Column) -> bool:
-    """Return whether a column of names, of its own rows or of a role, may hold names of companies: only values tell."""
+    """Return whether a column of names, of its own rows or of a role, may hold names of companies: only values decide."""
     parts, own = name_parts(column.name), table_parts(table.name)
     others = tuple(part for part in parts if part not in NAME)
     if column.kind is not ColumnKind.TEXT or len(others) == len(parts):

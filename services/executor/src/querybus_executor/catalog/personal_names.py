@@ -41,7 +41,7 @@ Holding = Literal["persons", "companies", "unclear"]
 
 
 def name_kind(value: str) -> Literal["person", "company", ""]:
-    """Return what a value is the name of, empty where its words do not tell.
+    """Return what a value is the name of, empty where its words do not say.
 
     >>> [name_kind(text) for text in ("Anna de Vries", "Müller, Jens", "Dr. Chiamaka Obi", "J. Okafor", "王小明")]
     ['person', 'person', 'person', 'person', 'person']

@@ -37,7 +37,7 @@ def may_be_companies(table: Table, column: Column) -> bool:
 
 
 def judge_values(table: Table, column: Column, values: Collection[str]) -> Column:
-    """Return the column as personal or not by its values; as it is where they do not tell."""
+    """Return the column as personal or not by its values; as it is where they are unclear."""
     if not column.personal and personal_form(values):
         return column.model_copy(update={"personal": True})
     least = _persons_share_min(table, column)
