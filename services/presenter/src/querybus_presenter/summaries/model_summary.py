@@ -32,7 +32,13 @@ BUILTIN: Final = "builtin"
 """The name of no model: what asks for it is answered without one throughout."""
 
 _HAN = re.compile(r"[\u3400-\u9fff]")
-_NOT_PROSE = re.compile(r"https?:|www\.|@|```|\||\bSELECT\b|^\s*[-*#]\s", re.IGNORECASE | re.MULTILINE)
+_PROSE = re.compile(r"[\w\s.,;:!?%‰()'\"“”‘’„«»—–\-−+=/&€$£¥₩₹°…·、。，；：！？（）《》「」『』【】～％￥×]*")
+"""The signs of a sentence, of figures and of names. No sign of markup is among them."""
+_NOT_PROSE = re.compile(
+    r"//|www\.|\w\.[^\W\d_]{2}|\b[a-z][a-z\d+.-]*:[^\s\d]|&#?\w+;|\bSELECT\b|^\s*[-*#]\s",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Addresses, with or without a scheme, entities, statements and items of lists."""
 
 
 def load_prompts() -> Mapping[Language, str]:
@@ -118,6 +124,7 @@ def is_fit(reported: str, envelope: Envelope[Finished], facts: str) -> bool:
     if (
         not reported
         or len(reported) > LENGTH_MAX
+        or not _PROSE.fullmatch(reported)
         or _NOT_PROSE.search(reported)
         or (language == "zh") != bool(_HAN.search(reported))
     ):
