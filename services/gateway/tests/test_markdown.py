@@ -150,7 +150,8 @@ def test_no_text_at_all_becomes_markup(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["-5", "1,234.50", "3.5 kg", "order_id", "2025-01-01 10:00", "AT&T", "共 3 行。", "Q1 (so far): +12 %", "a/b"]
+    "text",
+    ["-5", "1,234.50", "3.5 kg", "order_id", "2025-01-01 10:00", "AT&T", "共 3 行。", "Q1 (so far): +12 %", "a/b"],
 )
 def test_usual_values_are_left_as_they_are(text: str) -> None:
     assert escape_markdown(text) == text

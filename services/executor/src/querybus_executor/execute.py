@@ -17,7 +17,7 @@ from querybus.core.messages import Approved, Concluded, Outcome, Result
 from querybus.core.policy import ConnectionPolicy, Reader
 from querybus.core.subjects import StageName, run_token
 from querybus_executor.guard_cache import Verdict, Verdicts
-from querybus_executor.ports import Databases, Pages, PageWriter, Purpose, Rows, Run, Runs
+from querybus_executor.ports import Database, Databases, Pages, PageWriter, Purpose, Rows, Run, Runs
 from querybus_executor.results.hidden_values import engine_warnings, without_values
 from querybus_executor.results.receive import first_page
 from querybus_executor.results.second_draft import compared, with_second
@@ -70,52 +70,60 @@ async def execute(
     database = databases.get(envelope.connection)
     if database is None:
         return Failure.of(FailureCode.CONNECTION, "the connection is not configured here")
-    if not database.policy.serves(envelope.tenant):
-        return Failure.of(FailureCode.PERMISSION, "this tenant may not use the connection")
-    if body.dialect is not database.dialect:
-        return Failure.of(FailureCode.INTERNAL, f"approved for {body.dialect}, the connection is {database.dialect}")
+    if (unfit := _refused_here(envelope, database)) is not None:
+        return unfit
     catalog = await database.catalog()
     if isinstance(catalog, Failure):
         return catalog
     policy = database.policy.of(envelope.tenant)
     reader = Reader(envelope.tenant, envelope.user)
 
-    def refusal(sql: str) -> Failure | None:
-        return verdicts.refusal(sql, body.dialect, catalog, policy, reader, checks_size=checks_size(envelope))
+    def verdict_on(sql: str) -> Verdict:
+        return verdicts.of(sql, body.dialect, catalog, policy, reader, checks_size=checks_size(envelope))
 
-    began, refused = timer(), refusal(body.sql)
-    if refused is not None:
+    def refusal(sql: str) -> Failure | None:
+        return verdict_on(sql).refusal
+
+    began, verdict = timer(), verdict_on(body.sql)
+    if (refused := verdict.refusal) is not None:
         return refused
     left_seconds = envelope.remaining_ms(delivery.now_ms) / 1000 - PUBLISHING_SECONDS
     if left_seconds <= 0:
         return Failure.of(FailureCode.EXPIRED, "no time was left to run the statement")
     run = Run(envelope.tenant, envelope.query_id, run_token(delivery.sequence, delivery.deliveries))
+    rows_max, seconds_max = min(body.row_limit, policy.rows_max), min(left_seconds, policy.statement_timeout_seconds)
     async with pages.writer(run, envelope.options.page_size) as writer:
         run_began = timer()
         outcome = await database.run(
-            body.sql,
-            rows_max=min(body.row_limit, policy.rows_max),
-            seconds_max=min(left_seconds, policy.statement_timeout_seconds),
-            purpose=Purpose.EXECUTE,
-            pages=writer,
+            body.sql, rows_max=rows_max, seconds_max=seconds_max, purpose=Purpose.EXECUTE, pages=writer
         )
         if isinstance(outcome, Failure):
             if outcome.code in _ENGINE_MISSES_A_NAME:
                 database.doubt()
             return _timed(without_values(outcome, policy), timer() - run_began)
-        warnings = engine_warnings(outcome.warnings, policy)
+        warnings = engine_warnings(outcome.warnings, policy, has_hidden_rows=verdict.has_hidden_rows)
         result = await _kept(outcome, warnings, envelope.options.page_size, writer)
     compared_seconds_max = left_seconds - (timer() - began)
     body, result = await compared(envelope, outcome, result, database, catalog, refusal, compared_seconds_max)
-    verdict = verdicts.of(body.sql, body.dialect, catalog, policy, reader, checks_size=checks_size(envelope))
+    verdict = verdict_on(body.sql)
     is_tied = await is_cut_at_tie(verdict.last_two, result, outcome, database, refusal)
     result = _noted(result, verdict, policy).model_copy(update={"cut_at_tie": is_tied})
     if outcome.truncated and envelope.options.count_total:
-        left_seconds -= timer() - began
-        total, is_estimate = await total_of(body, outcome.row_count, database, refusal, seconds_left=left_seconds)
+        seconds, estimates = left_seconds - (timer() - began), not verdict.has_hidden_rows
+        total, is_estimate = await total_of(body, outcome.row_count, database, refusal, seconds, estimates=estimates)
         result = result.model_copy(update={"total_count": total, "total_is_estimate": is_estimate})
     conclusion = asked_back(envelope, _answered(body, result), catalog, database.policy)
     return concluded(with_second(envelope, body), conclusion, duration_ms=round(outcome.duration_ms, 3))
+
+
+def _refused_here(envelope: Envelope[Approved], database: Database) -> Failure | None:
+    """Return why this database may not run what was approved: another tenant's, or another engine."""
+    if not database.policy.serves(envelope.tenant):
+        return Failure.of(FailureCode.PERMISSION, "this tenant may not use the connection")
+    dialect = envelope.body.dialect
+    if dialect is not database.dialect:
+        return Failure.of(FailureCode.INTERNAL, f"approved for {dialect}, the connection is {database.dialect}")
+    return None
 
 
 def _timed(failure: Failure, seconds: float) -> Failure:

@@ -13,7 +13,7 @@ from querybus.core.messages import Result
 from querybus.core.policy import Reader
 from querybus.core.requests.rpc import PROBE_ROWS_MAX, ExplainReply, ExplainRequest, ProbeReply, ProbeRequest
 from querybus.core.subjects import token
-from querybus_executor.guard_cache import Verdicts
+from querybus_executor.guard_cache import Verdict, Verdicts
 from querybus_executor.ports import Database, Databases, Purpose
 from querybus_executor.results.hidden_values import without_values
 from querybus_executor.results.receive import first_page
@@ -26,12 +26,15 @@ async def explain(
     tenant: str, connection: str, request: ExplainRequest, *, databases: Databases, verdicts: Verdicts, now_ms: int
 ) -> ExplainReply:
     """Return what the engine has against the statement; `tenant` and `connection` are the subject's tokens."""
-    database = await _admitted(tenant, connection, request, databases, verdicts, now_ms)
-    if isinstance(database, Failure):
-        return ExplainReply(failure=database)
+    admitted = await _admitted(tenant, connection, request, databases, verdicts, now_ms)
+    if isinstance(admitted, Failure):
+        return ExplainReply(failure=admitted)
+    database, verdict = admitted
     seconds = min(EXPLAIN_SECONDS_MAX, (request.deadline_at - now_ms) / 1000)
     result = await database.explain(request.sql, seconds_max=seconds)
     if not isinstance(result, Failure):
+        if verdict.has_hidden_rows:
+            return ExplainReply()
         return ExplainReply(rows_estimate=result.rows, rows_read_estimate=result.rows_read, cost_estimate=result.cost)
     if result.code is FailureCode.TABLE_NOT_FOUND:
         database.doubt()
@@ -42,9 +45,10 @@ async def probe(
     tenant: str, connection: str, request: ProbeRequest, *, databases: Databases, verdicts: Verdicts, now_ms: int
 ) -> ProbeReply:
     """Return the first rows of the statement; `tenant` and `connection` are the subject's tokens."""
-    database = await _admitted(tenant, connection, request, databases, verdicts, now_ms)
-    if isinstance(database, Failure):
-        return ProbeReply(failure=database)
+    admitted = await _admitted(tenant, connection, request, databases, verdicts, now_ms)
+    if isinstance(admitted, Failure):
+        return ProbeReply(failure=admitted)
+    database, _ = admitted
     result = await database.run(
         request.sql,
         rows_max=min(request.rows_max, PROBE_ROWS_MAX),
@@ -60,7 +64,7 @@ async def probe(
 
 async def _admitted(
     tenant: str, connection: str, request: ExplainRequest, databases: Databases, verdicts: Verdicts, now_ms: int
-) -> Database | Failure:
+) -> tuple[Database, Verdict] | Failure:
     if request.deadline_at <= now_ms:
         return Failure.of(FailureCode.EXPIRED, "the deadline passed before the database was asked")
     if tenant != token(request.tenant):
@@ -76,7 +80,7 @@ async def _admitted(
     if not isinstance(catalog, Catalog):
         return catalog
     reader = Reader(request.tenant, request.user)
-    refused = verdicts.refusal(
+    verdict = verdicts.of(
         request.sql,
         database.dialect,
         catalog,
@@ -84,4 +88,4 @@ async def _admitted(
         reader,
         checks_size=request.checks_size,
     )
-    return refused or database
+    return verdict.refusal or (database, verdict)

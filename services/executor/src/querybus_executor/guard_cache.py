@@ -36,6 +36,7 @@ class Verdict:
     silent: Silent
     personal: PersonalColumns = NO_PERSONAL_COLUMNS
     last_two: LastTwo | None = None
+    has_hidden_rows: bool = False
 
 
 class Verdicts:
@@ -86,6 +87,7 @@ class Verdicts:
                     silent(read.statement, dialect, catalog),
                     personal_columns(read.statement.tree, catalog),
                     last_two_of(read.statement, dialect),
+                    read.has_hidden_rows,
                 )
             )
             if len(sql) <= TEXT_LENGTH_MAX:

@@ -28,7 +28,12 @@ class Opinion:
 
 
 def rows_of(static: Checked, catalog: Catalog) -> int | None:
-    """Return the rows of the largest table that is read, where the catalog knows: for engines without estimates."""
+    """Return the rows of the largest table that is read, where the catalog knows: for engines without estimates.
+
+    Nothing is said where rows are hidden: the catalog counts those as well.
+    """
+    if static.has_hidden_rows:
+        return None
     result = [
         table.row_estimate
         for name in static.tables

@@ -101,4 +101,6 @@ BIGQUERY: Final = Engine(
     has_column_affinity=False,
     takes_first_row=False,
     chooses_ambiguous_columns=False,
+    converts_to_compare=False,
+    tries_patterns_on_statistics=False,
 )

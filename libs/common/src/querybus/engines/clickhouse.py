@@ -134,4 +134,6 @@ CLICKHOUSE: Final = Engine(
     has_column_affinity=False,
     takes_first_row=False,
     chooses_ambiguous_columns=True,
+    converts_to_compare=False,
+    tries_patterns_on_statistics=False,
 )

@@ -221,6 +221,13 @@ class Engine:
     """Whether a query in the place of one value may give several rows, of which the first is taken."""
     chooses_ambiguous_columns: bool
     """Whether a column of several tables without a qualifier is taken from one of them."""
+    converts_to_compare: bool
+    """Whether a row's value is converted where two sides differ in kind, which fails or warns for some values.
+
+    The others refuse such a comparison before any row is read, or (SQLite) compare without converting.
+    """
+    tries_patterns_on_statistics: bool
+    """Whether the planner holds a LIKE pattern against values that its statistics keep, and reports a bad one."""
 
     @cached_property
     def folds_to_upper(self) -> bool:

@@ -100,4 +100,6 @@ SNOWFLAKE: Final = Engine(
     has_column_affinity=False,
     takes_first_row=False,
     chooses_ambiguous_columns=False,
+    converts_to_compare=True,
+    tries_patterns_on_statistics=False,
 )

@@ -82,4 +82,6 @@ SQLITE: Final = Engine(
     has_column_affinity=True,
     takes_first_row=True,
     chooses_ambiguous_columns=False,
+    converts_to_compare=False,
+    tries_patterns_on_statistics=False,
 )

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from querybus.core.catalog import Catalog, Dialect
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.policy import ConnectionPolicy, Reader
-from querybus.sql.guard.decide import Guarded, decide, guard, read, refused_as_written, verify
+from querybus.sql.guard.decide import Guarded, guard, read, refused_as_written, verify
 from querybus.sql.guard.rules import Rule, refuse, unsafe
 from querybus.sql.limits.row_limit import bind, limit_of
 from querybus.sql.names.canonical import canonicalise
-from querybus.sql.names.index import index_of
-from querybus.sql.parse import SQL_BYTES_MAX, Form, parse
+from querybus.sql.parse import SQL_BYTES_MAX, Form
 from querybus.sql.render import render
 from querybus.sql.resolve import quoted_texts, resolve
 from querybus.sql.row_security import narrow
@@ -34,7 +33,8 @@ class Checked:
 
     `doubt` is set only by `check_in_doubt`: a column that did not resolve, for the engine to decide. `is_query` is
     False for a statement that only describes (EXPLAIN, DESCRIBE, SUMMARIZE, SHOW TABLES): it has no dry run.
-    `limit_asked`: its own limit where that is not below the bound.
+    `limit_asked`: its own limit where that is not below the bound. `has_hidden_rows`: a table that it reads is filtered
+    or masked, so that no figure of the planner is shown or held against a limit.
     """
 
     sql: str
@@ -43,6 +43,7 @@ class Checked:
     doubt: Failure | None = None
     is_query: bool = True
     limit_asked: int | None = None
+    has_hidden_rows: bool = False
 
 
 def _is_about_a_name(doubt: Failure) -> bool:
@@ -109,12 +110,7 @@ def check_in_doubt(
     rendered = render(bind(statement, dialect, row_limit + 1), dialect)
     if isinstance(rendered, Failure):
         return rendered
-    again = parse(rendered, dialect)
-    decision = (
-        again
-        if isinstance(again, Failure)
-        else decide(again, index_of(catalog, policy), policy, checks_size=checks_size)
-    )
+    decision = read(rendered, dialect, catalog, policy, checks_size=checks_size)
     if isinstance(decision, Guarded):
         decision = verify(decision, reader) or decision
     if isinstance(decision, Failure):
@@ -137,4 +133,5 @@ def check_in_doubt(
         doubt=resolved.doubt,
         is_query=statement.form is Form.QUERY,
         limit_asked=own_limit if own_limit is not None and own_limit > row_limit else None,
+        has_hidden_rows=guarded.has_hidden_rows,
     )

@@ -19,6 +19,7 @@ from querybus.core.catalog import Column, Dialect
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.policy import ROW_FILTER_PARAMETERS, ConnectionPolicy, Reader
 from querybus.engines import ENGINES
+from querybus.sql.conditions.row_errors import bad_patterns, may_fail
 from querybus.sql.facts import StatementFacts, fold_of, sources_of
 from querybus.sql.guard.rules import Rule, refuse
 from querybus.sql.names.canonical import canonicalise, in_engine_case
@@ -119,7 +120,14 @@ def narrow(
     dialect = index.dialect
     tree = statement.tree
     bare: set[tuple[str | None, str]] = set()
-    fenced = _may_fail(facts)
+    fenced = may_fail(facts, sources, dialect)
+    if (
+        ENGINES[dialect].tries_patterns_on_statistics
+        and any(table.filters for table in sources)
+        and bad_patterns(facts)
+    ):
+        detail = "a LIKE pattern that may end in its escape sign, over a table whose rows are filtered"
+        return refuse(FailureCode.PERMISSION, Rule.ROW_FILTER, detail)
     for use in facts.tables:
         table = sources.of(use.node)
         if table is None or not table.is_guarded or statement.form is Form.DESCRIBE:
@@ -163,10 +171,10 @@ def unnarrowed(
         if (table := sources.of(use.node)) is not None and table.is_guarded and form is not Form.DESCRIBE
     ]
     for node, table in guarded:
-        select = _around(node)
         try:
-            if select is not None and _is_expected(select, node, table, index, reader):
-                inside.update(id(node) for node in select.walk())
+            for select in _around(node):
+                if _is_expected(select, node, table, index, reader):
+                    inside.update(id(node) for node in select.walk())
         except BadFilter as error:
             return _bad(table, error)
     if all(id(node) in inside for node, _ in guarded):
@@ -178,12 +186,18 @@ def _bad(table: KnownTable, error: BadFilter) -> Failure:
     return refuse(FailureCode.PERMISSION, Rule.ROW_FILTER, f"the row filter of {table.table.name}: {error}")
 
 
-def _around(node: exp.Table) -> exp.Select | None:
-    """Return the SELECT whose only source this table is, if that is all it is there for."""
-    holder = node.parent if isinstance(node.parent, exp.Final) else node
-    source = holder.parent
-    select = source.parent if isinstance(source, exp.From) else None
-    return select if isinstance(select, exp.Select) else None
+def _around(node: exp.Table) -> list[exp.Select]:
+    """Return the SELECT whose only source this table is, and the one around it that may mask its columns."""
+    result: list[exp.Select] = []
+    holder: exp.Expr | None = node.parent if isinstance(node.parent, exp.Final) else node
+    while holder is not None and len(result) < 2:
+        source = holder.parent
+        select = source.parent if isinstance(source, exp.From) else None
+        if not isinstance(select, exp.Select):
+            break
+        result.append(select)
+        holder = select.parent if isinstance(select.parent, exp.Subquery) else None
+    return result
 
 
 def _is_expected(
@@ -216,7 +230,10 @@ def _expected(node: exp.Table, table: KnownTable, index: NameIndex, reader: Read
 def _finalise(select: exp.Select) -> None:
     """Put ClickHouse's FINAL behind the table, where alone it may stand."""
     source = cast("exp.From", select.args["from_"])
+    if isinstance(source.this, exp.Subquery):
+        return _finalise(source.this.this)
     source.set("this", exp.Final(this=source.this))
+    return None
 
 
 def _text(tree: exp.Expr, dialect: Dialect) -> str:
@@ -234,75 +251,26 @@ def _copied(node: exp.Expr, name: str) -> exp.Expr | None:
 def _select(node: exp.Table, table: KnownTable, dialect: Dialect, reader: Reader | None, *, fenced: bool) -> exp.Select:
     """Return what the reader may see of a table, as a query over the table alone."""
     inner = exp.Table(this=node.this.copy(), db=_copied(node, "db"), catalog=_copied(node, "catalog"))
-    expressions: list[exp.Expr] = [exp.Star()]
+    condition = filter_of(table, dialect, reader)
+    shown: list[exp.Expr] = [exp.Star()]
     if table.masked or table.denied:
-        expressions = [
+        shown = [
             _shown(column, table, dialect) for column in table.table.columns if column.name.lower() not in table.denied
         ]
-    select = exp.Select(expressions=expressions, from_=exp.From(this=inner))
-    condition = filter_of(table, dialect, reader)
-    if condition is not None:
-        select.set("where", exp.Where(this=condition))
-        if fenced:
-            select.set("limit", exp.Limit(expression=exp.Literal.number(FENCE_ROWS)))
-    return select
-
-
-_HARMLESS: Final = (
-    exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Boolean, exp.Star, exp.Paren, exp.Tuple, exp.Alias,
-    exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ,
-    exp.In, exp.Between, exp.Like, exp.ILike, exp.Is, exp.Exists, exp.Where, exp.Having, exp.Select, exp.Subquery,
-    exp.SetOperation, exp.From, exp.Join, exp.Table, exp.TableAlias, exp.Group, exp.Order, exp.Ordered, exp.Limit,
-    exp.Distinct, exp.With, exp.CTE, exp.Count, exp.Min, exp.Max, exp.Sum, exp.Avg,
-)  # fmt: skip
-"""What cannot fail for the value of a row, so that nobody learns of a row by an error."""
-
-
-def _may_fail(facts: StatementFacts) -> bool:
-    """Return whether what a condition sees could fail for the value of a row, e.g. by a division or a cast.
-
-    An engine may try such an expression on rows before it filters them: its error would disclose rows that the reader
-    must not know of. A limit in the wrapping keeps it out; where none can fail it costs no index. What only the
-    outermost SELECT shows or sorts by is computed for the rows that it shows.
-    """
-    shows_aliases = any(
-        column.args.get("table") is None and column.name in names and _place(column) is not None
-        for names in ({node.alias for node in facts.nodes if isinstance(node, exp.Alias)},)
-        for column in facts.columns
+    if condition is None:
+        return exp.Select(expressions=shown, from_=exp.From(this=inner))
+    # Some engines read a mask's name in WHERE as the mask: the rows are filtered in a query of their own.
+    is_masked = bool(table.masked)
+    filtered = exp.Select(
+        expressions=[exp.Star()] if is_masked else shown,
+        from_=exp.From(this=inner),
+        where=exp.Where(this=condition),
+        limit=exp.Limit(expression=exp.Literal.number(FENCE_ROWS)) if fenced else None,
     )
-    for node in facts.nodes:
-        if isinstance(node, exp.Subquery) and _place(node) is not None and _may_have_two_rows(node):
-            return True
-        if isinstance(node, _HARMLESS) or node.find(exp.Column) is None:
-            continue
-        if shows_aliases or _place(node) is not None:
-            return True
-    return False
-
-
-def _place(node: exp.Expr) -> exp.Expr | None:
-    """Return the condition, derived table or WITH table in which a node stands, or None at the top of the statement."""
-    parent = node.parent
-    while parent is not None:
-        if isinstance(parent, _CONDITIONS):
-            return parent
-        parent = parent.parent
-    return None
-
-
-_CONDITIONS: Final = (exp.Where, exp.Having, exp.Qualify, exp.PreWhere, exp.Join, exp.From, exp.CTE)
-
-
-def _may_have_two_rows(query: exp.Subquery) -> bool:
-    """Return whether a query in the place of a value could have more rows than one, which is an error."""
-    if isinstance(query.parent, exp.In | exp.Exists | exp.From | exp.Join | exp.SetOperation | exp.Any | exp.All):
-        return False
-    inner = query.this
-    return not (
-        isinstance(inner, exp.Select)
-        and not inner.args.get("group")
-        and all(isinstance(expression.unalias(), exp.AggFunc) for expression in inner.expressions)
-    )
+    if not is_masked:
+        return filtered
+    around = exp.Subquery(this=filtered, alias=exp.TableAlias(this=node.this.copy()))
+    return exp.Select(expressions=shown, from_=exp.From(this=around))
 
 
 def filter_of(table: KnownTable, dialect: Dialect, reader: Reader | None) -> exp.Expr | None:

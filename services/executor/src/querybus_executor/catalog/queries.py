@@ -248,7 +248,7 @@ DUCKDB: Final = CatalogQueries(
 )
 
 POSTGRESQL: Final = CatalogQueries(
-    tables="""SELECT n.nspname::text, c.relname::text, CASE WHEN c.relkind IN ('v', 'm') THEN 'view' ELSE 'table' END,
+    tables="""SELECT n.nspname::text, c.relname::text, CASE WHEN c.relkind IN ('v', 'm', 'f') THEN 'view' ELSE 'table' END,
         obj_description(c.oid, 'pg_class'), CASE WHEN c.reltuples < 0 THEN NULL ELSE c.reltuples::bigint END
         FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
         WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition AND c.relpersistence <> 't'
@@ -284,7 +284,8 @@ POSTGRESQL: Final = CatalogQueries(
 )
 
 MYSQL: Final = CatalogQueries(
-    tables="""SELECT table_schema, table_name, IF(table_type LIKE '%VIEW', 'view', 'table'),
+    tables="""SELECT table_schema, table_name, IF(engine IN ('InnoDB', 'MyISAM', 'Aria', 'MEMORY', 'ARCHIVE', 'CSV',
+        'ROCKSDB', 'TokuDB', 'Columnstore', 'ndbcluster'), 'table', 'view'),
         IF(table_type LIKE '%VIEW', '', table_comment), table_rows FROM information_schema.tables
         WHERE table_schema = DATABASE()""",
     columns="""SELECT table_schema, table_name, column_name, column_type, is_nullable = 'YES', column_comment
@@ -300,8 +301,12 @@ MYSQL: Final = CatalogQueries(
     text="CHAR",
 )
 
+"""A table is what an engine stores itself: MERGE, FEDERATED and their kind show rows of other tables, as views do."""
+
 CLICKHOUSE: Final = CatalogQueries(
-    tables="""SELECT database, name, if(engine LIKE '%View', 'view', 'table'), comment, total_rows FROM system.tables
+    tables="""SELECT database, name, if(engine LIKE '%MergeTree'
+        OR engine IN ('Memory', 'Log', 'TinyLog', 'StripeLog', 'EmbeddedRocksDB'), 'table', 'view'), comment,
+        total_rows FROM system.tables
         WHERE database = currentDatabase() AND NOT is_temporary AND name NOT LIKE '.inner%'""",
     columns="""SELECT database, table, name, type, type LIKE 'Nullable%' OR type LIKE 'LowCardinality(Nullable%',
         comment FROM system.columns WHERE database = currentDatabase() ORDER BY table, position""",

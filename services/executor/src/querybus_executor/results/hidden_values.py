@@ -1,7 +1,8 @@
 """What an engine says of a statement, without values where rows or columns are kept from its reader.
 
 An engine quotes values in its warnings and errors, also of rows that it read before it filtered them. Where a policy
-filters or masks anything of the connection, a warning is only counted and an error keeps no quoted word.
+filters or masks anything of the connection, an error keeps no quoted word. Of a statement over such a table there is no
+warning at all: even their number would answer questions about hidden rows.
 """
 
 from __future__ import annotations
@@ -27,8 +28,10 @@ _QUOTED: Final = re.compile(r"\"[^\"]*(?:\"|$)|'[^']*(?:'|$)|`[^`]*(?:`|$)|\u201
 _NUMBER: Final = re.compile(r"\b\d[\d.,:-]*")
 
 
-def engine_warnings(warnings: Sequence[str], policy: ConnectionPolicy) -> tuple[str, ...]:
-    """Return the warnings as the reader may see them."""
+def engine_warnings(warnings: Sequence[str], policy: ConnectionPolicy, *, has_hidden_rows: bool) -> tuple[str, ...]:
+    """Return the warnings as the reader may see them. `has_hidden_rows`: a table of the statement is filtered or masked."""
+    if has_hidden_rows:
+        return ()
     if not warnings or not policy.protects_parts:
         return tuple(warnings)
     return (f"the database gave {len(warnings)} {'warning' if len(warnings) == 1 else 'warnings'}",)

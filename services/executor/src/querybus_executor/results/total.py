@@ -22,9 +22,18 @@ NOT_REPORTED: Final = (None, False)
 
 
 async def total_of(
-    body: Approved, known: int, database: Database, refusal: Callable[[str], Failure | None], *, seconds_left: float
+    body: Approved,
+    known: int,
+    database: Database,
+    refusal: Callable[[str], Failure | None],
+    seconds_left: float,
+    *,
+    estimates: bool = True,
 ) -> tuple[int | None, bool]:
-    """Return the number of rows, and whether it is an estimate; `known` rows have been read, and there are more."""
+    """Return the number of rows, and whether it is an estimate; `known` rows have been read, and there are more.
+
+    `estimates` False: the planner is not asked, because it counts rows that the reader may not see.
+    """
     unbound = unbind(body.sql, body.dialect, body.row_limit + 1)
     if unbound is None or seconds_left <= ESTIMATE_SECONDS_MAX:
         return NOT_REPORTED
@@ -34,7 +43,7 @@ async def total_of(
         counted = result.rows[0][0] if isinstance(result, Rows) and result.rows else None
         if isinstance(counted, int):
             return _within(counted, body.limit_asked), False
-    if refusal(unbound.sql) is not None:
+    if not estimates or refusal(unbound.sql) is not None:
         return NOT_REPORTED
     plan = await database.explain(unbound.sql, seconds_max=ESTIMATE_SECONDS_MAX)
     if isinstance(plan, Failure) or plan.rows is None:

@@ -44,7 +44,9 @@ def markdown(resource: Mapping[str, Any], base_url: str, *, link: str = "", pict
         parts.append(f"Asked of “{said}”." if is_english else f"数据来源：“{said}”。")
     options = answer.get("options") or ()
     if options:
-        parts.append("\n".join(f"{number}. {escape_markdown(option['text'])}" for number, option in enumerate(options, 1)))
+        parts.append(
+            "\n".join(f"{number}. {escape_markdown(option['text'])}" for number, option in enumerate(options, 1))
+        )
     picture = _drawn_elsewhere(answer) or picture
     if picture and answer.get("chart"):
         parts.append(f"![{'Chart' if is_english else '图表'}]({picture})")

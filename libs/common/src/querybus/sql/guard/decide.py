@@ -44,11 +44,22 @@ def cost(facts: StatementFacts, context: Context) -> Failure | None:
     return over_size(facts, context.dialect) if context.checks_size else None
 
 
+def plan_of_filtered_rows(facts: StatementFacts, context: Context) -> Failure | None:
+    """Refuse the plan of a statement over a filtered table: its figures are drawn from everybody's rows."""
+    del facts
+    if context.statement.form is not Form.EXPLAIN or not context.statement.prefix.startswith("EXPLAIN"):
+        return None
+    if not any(source.filters or source.masked for source in context.sources):
+        return None
+    return refuse(FailureCode.PERMISSION, Rule.ROW_FILTER, "the plan of a table whose rows are filtered", "EXPLAIN")
+
+
 RULES: Final[tuple[Callable[[StatementFacts, Context], Failure | None], ...]] = (
     statement_kind,
     node_allow_list,
     with_tables,
     tables,
+    plan_of_filtered_rows,
     column_qualifiers,
     cost,
     attribute_calls,
@@ -70,6 +81,11 @@ class Guarded:
     def tables(self) -> tuple[str, ...]:
         """The catalog's tables that the statement reads, sorted, each once."""
         return tuple(sorted({source.table.qualified for source in self.sources}))
+
+    @property
+    def has_hidden_rows(self) -> bool:
+        """Whether a table that it reads is filtered or masked, so that what the engine says of it stays unsaid."""
+        return any(source.filters or source.masked for source in self.sources)
 
 
 def decide(

@@ -107,6 +107,7 @@ def duckdb_edge(
         "tables": None if (tables := reachable_tables(policy, Dialect.DUCKDB)) is None else sorted(tables),
         "seconds": policy.statement_timeout_seconds,
         "folder": None if folder is None else str(folder),
+        "hides_rows": bool(policy.filtered_tables),
     }
     return Embedded(children, opening, duckdb_failure, bytes_max=bytes_max)
 

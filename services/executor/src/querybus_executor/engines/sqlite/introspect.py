@@ -44,8 +44,9 @@ _COLUMNS_PROFILED_MAX: Final = 200
 _COLUMNS_TYPED_MAX: Final = 200
 _PROGRESS_STEPS: Final = 10_000
 
-_TABLES: Final = """SELECT name, type FROM sqlite_master WHERE type IN ('table', 'view')
- AND name NOT LIKE 'sqlite~_%' ESCAPE '~' ORDER BY type, name"""
+_TABLES: Final = """SELECT name, type FROM pragma_table_list WHERE schema = 'main'
+ AND type IN ('table', 'view', 'virtual') AND name NOT LIKE 'sqlite~_%' ESCAPE '~' ORDER BY type, name"""
+"""A shadow table holds a full-text index's copy of other tables' texts: it is nobody's to read."""
 _COLUMNS: Final = """SELECT n.value, c.name, c.type, c."notnull", c.pk FROM json_each(?) n
  JOIN pragma_table_xinfo(n.value) c WHERE c.hidden <> 1 ORDER BY n.key, c.cid"""
 _FOREIGN: Final = """SELECT n.value, f.id, f."from", f."table", f."to" FROM json_each(?) n
@@ -184,7 +185,8 @@ def _described(opened: sa.Connection, listed: Sequence[tuple[str, str]], known: 
         made.append(
             Table(
                 name=name,
-                kind="view" if kind == "view" else "table",
+                # A virtual table may show the rows of another one, as a view does.
+                kind="table" if kind == "table" else "view",
                 columns=known.marked(name, columns[name]),
                 primary_key=key,
                 unique_keys=tuple(
