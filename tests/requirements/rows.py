@@ -111,7 +111,7 @@ ROWS: Final = (
         "000.24",
         "A question that is too vague has a code and a fixed text.",
         "docs/generation.md",
-        otherwise="a model that asks back in plain words of the reader's language is quoted, because its question says more; otherwise the fixed text is shown.",
+        otherwise="a model that asks back is quoted where its words give nothing away, because its question says more; else the fixed text is shown.",
     ),
     Requirement(
         "000.25", "An explanation instead of a statement is shown with the advice to ask otherwise.", "docs/failures.md"
@@ -160,7 +160,7 @@ ROWS: Final = (
         "001.5",
         "The model is asked to reply in YAML.",
         "docs/generation.md",
-        otherwise="it is asked for one ```sql block, which models keep to more often; YAML is read where it comes.",
+        otherwise="it is asked for one ```sql block, in which a statement needs neither escapes nor indentation; YAML is read where it comes.",
     ),
     Requirement("001.6", "A statement that ran gives its rows and its columns.", "docs/api.md"),
     Requirement(
@@ -473,7 +473,7 @@ ROWS: Final = (
         "card.2",
         "faststream",
         "docs/adr/0003-own-pull-loop.md",
-        otherwise="it gives application, broker and probes; the pull loop is ours, because messages must be given back with a delay and fenced.",
+        otherwise="it gives application, broker and probes; stages pull with a loop of their own, which takes 0.73 instead of 4.7 ms of CPU a question and never holds more messages than slots.",
     ),
     Requirement("card.3", "nats-py", "docs/adr/0002-dependencies.md"),
     Requirement("card.4", "pydantic-settings", "docs/adr/0002-dependencies.md"),
@@ -482,7 +482,7 @@ ROWS: Final = (
         "card.6",
         "langchain-openai",
         "docs/adr/0002-dependencies.md",
-        otherwise="it is used for streamed replies; whole replies go through `openai`, which loads in a fraction of the time.",
+        otherwise="it is used for streamed replies; whole ones go through `openai`, on which it stands, because an exchange takes less CPU.",
     ),
     Requirement("card.7", "sqlglot", "docs/adr/0002-dependencies.md"),
     Requirement("card.8", "prometheus-client", "docs/adr/0002-dependencies.md"),

@@ -36,14 +36,14 @@ def seq_behind(sequence: int) -> int:
 
 
 def protocol_events(
-    event: Json, turns: Sequence[Mapping[str, Any]], base_url: str, turn: Mapping[str, Any] | None = None
+    event: Json, turns: Sequence[Mapping[str, Any]], base_url: str, known: Sequence[Mapping[str, Any]] = ()
 ) -> list[Json]:
     """Return what a stored event is in the protocol.
 
-    `turns` are those of the thread before its question, `turn` is its own where it has ended.
+    `turns` are those of the thread before its question, `known` all that are known of it.
     """
     if event["event"] == "finished":
-        made = _of_end(event, turn or turn_of(event["answer"]), turns, base_url)
+        made = _of_end(event, turn_of(event["answer"], known), turns, base_url)
     elif event["event"] in ("asked", "confirmed"):
         made = _of_start(event, turns, base_url)
     else:

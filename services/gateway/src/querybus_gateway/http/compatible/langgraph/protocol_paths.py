@@ -235,7 +235,7 @@ async def _followed(
         if event["query_id"] not in [turn["query_id"] for turn in known] or event["event"] == "finished":
             known = given(await runs.turns(thread))
         place = next((n for n, turn in enumerate(known) if turn["query_id"] == event["query_id"]), len(known))
-        for made in protocol_events(event, known[:place], base_url, next(iter(known[place:]), None)):
+        for made in protocol_events(event, known[:place], base_url, known):
             if made["seq"] > since and is_wanted(made, wanted.channels):
                 text = json.dumps(made, ensure_ascii=False, separators=(",", ":"))
                 yield f"event: {made['method']}\nid: {made['event_id']}\ndata: {text}\n\n"

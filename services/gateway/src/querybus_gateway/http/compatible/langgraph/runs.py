@@ -129,12 +129,9 @@ class Runs:
 
     async def end_of(self, answer: Json, page: Pagination | None) -> Json | Problem:
         """Return the finished turn of an answer, with the page of rows that is wanted in place of the first."""
-        turn = turn_of(answer)
-        if self._credential.audience == "analyst":
-            # What the draft came from is part of the log, not of the answer.
-            known = await self.turns(answer["thread_id"])
-            of_thread = () if isinstance(known, Problem) else known
-            turn = next((one for one in of_thread if one["query_id"] == turn["query_id"]), turn)
+        # How the draft came about is part of the log, not of the answer, and for analysts.
+        known = await self.turns(answer["thread_id"]) if self._credential.audience == "analyst" else ()
+        turn = turn_of(answer, () if isinstance(known, Problem) else known)
         if page is None or answer["outcome"] != "answered":
             return turn
         found = await self._use_cases.results.page(turn["query_id"], self._credential, page.number, page.size)

@@ -108,10 +108,12 @@ def refusal_of(problem: Problem) -> Json:
     return {"error": str(problem.code), "message": problem.detail or str(problem.code)}
 
 
-def turn_of(answer: Mapping[str, Any]) -> Json:
-    """Return a finished turn by its answer."""
+def turn_of(answer: Mapping[str, Any], known: Sequence[Mapping[str, Any]] = ()) -> Json:
+    """Return a finished turn by its answer; how its draft came about is taken from the known turns of its thread."""
     names = ("query_id", "question", "outcome", "message", "summary", "asked_at")
-    return {**{name: answer[name] for name in names}, "status": "finished", "answer": answer}
+    turn = {**{name: answer[name] for name in names}, "status": "finished", "answer": answer}
+    analysis = next((one.get("analysis") for one in known if one["query_id"] == answer["query_id"]), None)
+    return turn if analysis is None else {**turn, "analysis": analysis}
 
 
 def _of_progress(run: Run, note: Json) -> list[tuple[str, Any]]:
