@@ -20,7 +20,7 @@ from services.generator.tests.shop_for_generation import (
 )
 
 from querybus.core.asking_back import OptionAction, Trigger
-from querybus.core.catalog import Catalog, Dialect
+from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect
 from querybus.core.envelope import Attempt, Classification, Envelope, encode
 from querybus.core.failure import Facts, Failure, FailureCode
 from querybus.core.messages import (
@@ -126,6 +126,16 @@ class TestWithoutAModel:
         assert body.outcome is Outcome.CLARIFICATION
         assert body.reply is not None
         assert "English" in body.reply
+
+    async def test_a_figure_for_amounts_in_cents_is_taken_as_whole_units_and_says_so(self):
+        customers, orders = SHOP.tables
+        total = Column(name="total", type="BIGINT", kind=ColumnKind.INTEGER, unit={"en": "EUR cents"})
+        shop = SHOP.model_copy(
+            update={"tables": (customers, orders.model_copy(update={"columns": (*orders.columns[:-1], total)}))}
+        )
+        body = drafted(await run(asked("How many orders have a total over 100?"), catalog=shop))
+        assert "10000" in body.draft.sql
+        assert any(line.startswith("100 taken as whole units") for line in body.analysis.assumptions)
 
     async def test_a_retry_has_nothing_new_to_offer(self):
         assert failure(await run(returned(COUNT))).code is FailureCode.SAME_SQL

@@ -185,7 +185,7 @@ def test_one_line_says_what_was_read(sql: str, english: str, chinese: str) -> No
     assert read_as(sql, "zh").text == chinese
 
 
-def test_an_amount_in_cents_is_said_in_whole_units_and_what_it_is_compared_with_in_cents() -> None:
+def test_an_amount_in_cents_is_said_in_whole_units_and_so_is_what_it_is_compared_with() -> None:
     fares = Table(
         name="tickets",
         columns=(
@@ -205,7 +205,14 @@ def test_an_amount_in_cents_is_said_in_whole_units_and_what_it_is_compared_with_
     assert said("SELECT zone, SUM(fare_cents) FROM tickets GROUP BY zone") == "Total fare per zone."
     assert said("SELECT MAX(toll_pence) FROM tickets") == "Highest toll."
     assert said("SELECT AVG(wear_cents) FROM tickets") == "Average wear (cents)."
-    assert said("SELECT zone FROM tickets WHERE fare_cents > 900") == "Tickets: zone, where fare (cents) is above 900."
+    assert said("SELECT zone FROM tickets WHERE fare_cents > 900") == "Tickets: zone, where fare is above 9."
+    assert said("SELECT zone FROM tickets WHERE fare_cents BETWEEN 50 AND 1250").endswith(
+        "fare is between 0.5 and 12.5."
+    )
+    assert said("SELECT zone FROM tickets WHERE wear_cents > 900").endswith("wear (cents) is above 900.")
+    assert said("SELECT zone FROM tickets GROUP BY zone HAVING SUM(fare_cents) > 2000000").endswith(
+        "total fare is above 20,000."
+    )
     assert said("SELECT fare_cents FROM tickets ORDER BY fare_cents DESC LIMIT 1").endswith("the highest fare.")
 
 

@@ -62,6 +62,8 @@ class Translated:
     """Words that the reading passes over although it is sure."""
     in_words: str = ""
     """The reading in the words of its language, as it is offered to people."""
+    in_whole_units: tuple[str, ...] = ()
+    """Figures that were taken as whole units of money although the amounts are stored in cents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +238,7 @@ def _translated(read: QuestionRead, index: CatalogIndex, language: Language) -> 
         left_out=() if is_sure(best) else best.judgement.unread,
         unread=best.judgement.unread if is_sure(best) else (),
         in_words=sentence(best.form, index, language),
+        in_whole_units=tuple(dict.fromkeys(best.sketch.in_whole_units)),
     )
 
 

@@ -20,6 +20,7 @@ from querybus_translator.language.lexicon import Op
 from querybus_translator.language.names import is_han
 from querybus_translator.language.time.words import RECURRING
 from querybus_translator.readers.conditions import read_conditions
+from querybus_translator.readers.figures.cents import stored_figure
 from querybus_translator.readers.figures.shares import flagged
 from querybus_translator.readers.groups import read_groups
 from querybus_translator.readers.orders import read_orders
@@ -333,7 +334,8 @@ def _read_other_number(form: Form, sketch: Sketch) -> None:
     operator = OPERATORS[sketch.op(signs[0]) or Op.EQUAL] if signs else compared[0].operator
     if number is not None and len(signs) <= 1:
         sketch.take(*numbers, *signs)
-        other = Comparison(compared[0].left, operator, Literal(number))
+        stored = stored_figure(sketch, compared[0].left, numbers[0])
+        other = Comparison(compared[0].left, operator, Literal(number if stored is None else stored))
         sketch.conditions.append(Placed(numbers[0], other))
 
 

@@ -88,6 +88,8 @@ class Sketch:
     limit: int | None = None
     distinct: bool = False
     notes: list[str] = field(default_factory=list[str])
+    in_whole_units: list[str] = field(default_factory=list[str])
+    """Figures as they were said, taken as whole units although the amounts are stored in cents and no currency was said."""
     doubts: float = 0.0
 
     of_roles: dict[int, int] = field(default_factory=dict[int, int])

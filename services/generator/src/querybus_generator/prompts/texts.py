@@ -50,6 +50,7 @@ class Texts:
     likely: str
     without: str
     note_left_out: str
+    note_whole_units: str
     note_held: str
     which_connection: str
     no_connection: str
@@ -110,6 +111,7 @@ def _load(language: Language, override: Path | None) -> Texts:
         "likely",
         "without",
         "note_left_out",
+        "note_whole_units",
         "note_held",
         "which_connection",
         "no_connection",
@@ -132,6 +134,7 @@ def _check(texts: Texts) -> None:
     fill(texts.without, {"reading": "x", "words": "x"})
     fill(texts.note_settled, {"word": "x", "question": "x"})
     fill(texts.note_left_out, {"word": "x", "question": "x"})
+    fill(texts.note_whole_units, {"figures": "x"})
     fill(texts.note_held, {"written": "x", "held": "x"})
     fill(texts.which_connection, {"connections": "x"})
     fill(texts.no_connection, {"connections": "x"})

@@ -79,6 +79,9 @@ async def draft_by_translator(
     if reading.left_out:
         words = _LISTED[envelope.language].join(reading.left_out)
         assumed = (fill(subject.texts.note_left_out, {"word": words, "question": reading.reading}),)
+    if reading.in_whole_units:
+        figures = _LISTED[envelope.language].join(reading.in_whole_units)
+        assumed = (*assumed, fill(subject.texts.note_whole_units, {"figures": figures}))
     if is_known_statement(reading.sql, catalog, envelope.attempts):
         return instead_of or Failure.of(FailureCode.SAME_SQL, "the translator reads the question as it did before")
     return drafted_envelope(

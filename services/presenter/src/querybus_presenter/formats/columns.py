@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from querybus.core.catalog import Catalog, Language
 from querybus.core.messages import ColumnFormat, Concluded, Result, Scalar
-from querybus_presenter.formats.currencies import without_cents
+from querybus.text.rows.currencies import without_cents
 from querybus_presenter.formats.decide import CENT, format_of
 from querybus_presenter.formats.facts import UNKNOWN, facts_of
 

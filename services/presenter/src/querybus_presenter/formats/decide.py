@@ -15,7 +15,7 @@ from typing import Final
 
 from querybus.core.catalog import ColumnKind
 from querybus.core.messages import ColumnFormat, FormatKind, Grain, Scalar
-from querybus_presenter.formats.currencies import cents_currency, is_currency
+from querybus.text.rows.currencies import cents_currency, is_currency
 from querybus_presenter.formats.facts import ColumnFacts
 
 CENT: Final = 0.01

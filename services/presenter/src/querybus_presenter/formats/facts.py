@@ -15,8 +15,8 @@ from sqlglot import exp
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Language, Table
 from querybus.sql.conditions.periods import unit_of
 from querybus.sql.conditions.scope import Scope, outermost, scope_of
+from querybus.text.rows.currencies import is_in_cents
 from querybus_presenter.formats.branches import branches_of
-from querybus_presenter.formats.currencies import is_in_cents
 from querybus_presenter.formats.ratios import Ratio, ratio_in
 from querybus_presenter.wording.statement import read
 

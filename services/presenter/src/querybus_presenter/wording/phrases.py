@@ -10,15 +10,17 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from decimal import Decimal
 from typing import Final
 
 from sqlglot import exp
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Table
-from querybus.sql.conditions.parts import conditions_of, is_text
+from querybus.sql.conditions.parts import conditions_of, is_text, referred_tables
 from querybus.sql.conditions.periods import Period, age_of, days_between, period_of, time_between, unit_of
 from querybus.sql.conditions.scope import Scope, all_of, outermost, projection, scope_of
 from querybus.text.labels import column_label, table_label
+from querybus.text.rows.currencies import is_in_cents, without_cents
 from querybus.text.words import plural, singular
 from querybus_presenter.summaries.values import date_in_words, in_words
 from querybus_presenter.wording.percentages import percentage_in
@@ -220,31 +222,12 @@ class Phrases:
         if len(tables) != len(self.scope.sources):
             inner = [self.within(scope).counted() for scope in self.scope.inner()]
             return inner[0] if len(inner) == 1 and not tables and self.depth < DEPTH_MAX else None
-        referred = self._referred(tables)
+        referred = referred_tables(self.scope, tables)
         many = [table for table in tables if table.name.lower() not in referred] or tables
         if not self.with_names and any(join.side == "LEFT" for join in self.scope.select.args.get("joins") or ()):
             many = tables[:1]
         labels = list(dict.fromkeys(self.table(table) for table in many))
         return listed(labels, self.texts) if len(labels) <= 2 else None
-
-    def _referred(self, tables: Sequence[Table]) -> set[str]:
-        """Return the tables that another one refers to: by a foreign key, or by a join to their own primary key."""
-        names = {
-            key.referred_table.lower()
-            for table in tables
-            for key in table.foreign_keys
-            if key.referred_table != table.name
-        }
-        for join in self.scope.select.args.get("joins") or ():
-            for part in (join.args.get("on") or exp.true()).find_all(exp.EQ):
-                ends = [
-                    self.scope.origin(side) for side in (part.this, part.expression) if isinstance(side, exp.Column)
-                ]
-                keyed = [
-                    end[0].name.lower() for end in ends if end is not None and end[0].primary_key == (end[1].name,)
-                ]
-                names.update(keyed if len(keyed) == 1 else ())
-        return names
 
     def _figure(self, function: str, inner: exp.Expr) -> str | None:
         if isinstance(inner, exp.Distinct) and len(inner.expressions) == 1:
@@ -292,6 +275,8 @@ class Phrases:
             return None
         if written.is_string or self.with_names:
             return text if self.with_names else self._moment(written) or text
+        if column is not None and is_in_cents(column):
+            return in_words(str(Decimal(text) / 100), ColumnKind.NUMBER, self.texts)
         # What is compared may be a year, and reads as well without a separator where it is none.
         if written.is_int and 1_000 <= int(text) <= 2_999:
             return text
@@ -318,7 +303,9 @@ class Phrases:
         left = self.shown(node.this) if isinstance(node.this, exp.Expr) else None
         if left is None:
             return None
-        column = self.column_of(node.this) if isinstance(node.this, exp.Column) else None
+        column = self.column_of(node.this) if isinstance(node.this, exp.Column) else self._amount_of(node.this)
+        if column is not None and is_in_cents(column) and not self.with_names:
+            left = without_cents(left)
         if type(node) in _COMPARED:
             right = self.value(node.expression, column) or self.shown(node.expression)
             is_day = self._moment(node.expression) is not None or (
@@ -329,13 +316,18 @@ class Phrases:
         if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
             return rows["missing"].format(left=left)
         if isinstance(node, exp.Between):
-            low, high = self.value(node.args["low"]), self.value(node.args["high"])
+            low, high = self.value(node.args["low"], column), self.value(node.args["high"], column)
             return rows["between"].format(left=left, low=low, high=high) if low and high else None
         if isinstance(node, exp.In):
             return self._in(node, left, column)
         if isinstance(node, exp.Like | exp.ILike):
             return self._like(left, self.value(node.expression))
         return None
+
+    def _amount_of(self, figure: exp.Expr) -> Column | None:
+        """Return the column of which a figure is the sum, the average or an end."""
+        inner = figure.this if isinstance(figure, exp.Sum | exp.Avg | exp.Max | exp.Min) else None
+        return self.column_of(inner) if isinstance(inner, exp.Column) else None
 
     def _moment(self, written: exp.Expr) -> str | None:
         """Return a literal as people write a day, or a time of it; None where it is neither."""

@@ -19,7 +19,7 @@ from querybus.core.messages import Reading, ReadingFilter, ReadingGroup, Reading
 from querybus.sql.conditions.parts import aimed, conditions_of, groups_of, is_hidden_key, is_join
 from querybus.sql.conditions.periods import period_of, unit_of
 from querybus.sql.conditions.scope import Scope, conjuncts, scope_of
-from querybus_presenter.formats.currencies import is_in_cents, without_cents
+from querybus.text.rows.currencies import is_in_cents, without_cents
 from querybus_presenter.wording.percentages import percentage_in
 from querybus_presenter.wording.periods import in_words
 from querybus_presenter.wording.phrases import PARTS_MAX, Phrases, listed, within_sentence
@@ -228,8 +228,11 @@ class _Arm:
         text = self.words.condition(part) or self.words.fallback(part)
         field = value = ""
         if isinstance(part, exp.EQ) and isinstance(part.this, exp.Column):
-            field = self.words.column(part.this) or ""
-            value = self.words.value(part.expression, self.words.column_of(part.this)) or ""
+            column = self.words.column_of(part.this)
+            # What is shown in whole units and stored in cents cannot be edited as it is shown.
+            if column is None or not is_in_cents(column):
+                field = self.words.column(part.this) or ""
+                value = self.words.value(part.expression, column) or ""
         return ReadingFilter(id=name, text=text, field=field, value=value)
 
     def _inner_conditions(self) -> list[str]:

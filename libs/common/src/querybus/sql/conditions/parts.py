@@ -6,11 +6,12 @@ reading that was sent and the statement that is read again agree.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
-from querybus.core.catalog import ColumnKind
+from querybus.core.catalog import ColumnKind, Table
 from querybus.sql.conditions.periods import Period, period_of
 from querybus.sql.conditions.scope import Scope, conjuncts
 
@@ -85,3 +86,16 @@ def aimed(node: exp.Expr, select: exp.Select) -> exp.Expr:
 def _may_be_date(scope: Scope, written: exp.Column) -> bool:
     known = scope.origin(written)
     return known is None or known[1].kind in _MAY_BE_DATES
+
+
+def referred_tables(scope: Scope, tables: Sequence[Table]) -> set[str]:
+    """Return the tables that another one refers to: by a foreign key, or by a join to their own primary key."""
+    names = {
+        key.referred_table.lower() for table in tables for key in table.foreign_keys if key.referred_table != table.name
+    }
+    for join in scope.select.args.get("joins") or ():
+        for part in (join.args.get("on") or exp.true()).find_all(exp.EQ):
+            ends = [scope.origin(side) for side in (part.this, part.expression) if isinstance(side, exp.Column)]
+            keyed = [end[0].name.lower() for end in ends if end is not None and end[0].primary_key == (end[1].name,)]
+            names.update(keyed if len(keyed) == 1 else ())
+    return names

@@ -15,6 +15,7 @@ from querybus_translator.language.lexicon import lexicon
 from querybus_translator.language.names import name_words
 from querybus_translator.language.units import Unit, unit_of_measure
 from querybus_translator.readers.figures.amounts import is_head
+from querybus_translator.readers.figures.cents import read_cents
 from querybus_translator.schema.phrases import NodeKind
 from querybus_translator.writing.form import AllOf, ColumnRef, Comparison, Condition, Literal
 from querybus_translator.writing.sketch import Placed, Sketch
@@ -37,6 +38,7 @@ def read_units(sketch: Sketch) -> None:
                 sketch.conditions[number] = Placed(placed.place, changed, placed.implied)
                 sketch.take(place + 1)
                 break
+    read_cents(sketch)
 
 
 def column_of_unit(sketch: Sketch, figure: int) -> ColumnRef | None:

@@ -176,6 +176,7 @@ _WORDS: Final = re.compile(
 )
 _CENTS: Final = re.compile(r"(?P<currency>.*?)[ \-]?(?:cents?|ct|pence|美分|分)", re.IGNORECASE)
 _NAMED_CENTS: Final = re.compile(r"(?:^|_)(?:cents?|pence)$|[a-z](?:Cents?|Pence)$")
+_SAID_CENTS: Final = re.compile(r"(?:\b|_)(?:cents?|pence)\b|美分", re.IGNORECASE)
 _CENTS_OF_LABEL: Final = re.compile(
     r"[\s_]*[(（]?(?:\bin )?(?:\b|(?<=_))(?:cents?|pence)[)）]?$|[(（]分[)）]$", re.IGNORECASE
 )
@@ -208,6 +209,15 @@ def is_in_cents(column: Column) -> bool:
     if column.unit:
         return any(cents_currency(unit) is not None for unit in column.unit.values())
     return column.kind is ColumnKind.INTEGER and _NAMED_CENTS.search(column.name) is not None
+
+
+def says_cents(text: str) -> bool:
+    """Return whether a question speaks of cents itself.
+
+    >>> says_cents("fares over 250 cents"), says_cents("fare_cents over 250"), says_cents("fares over 250"), says_cents("percents")
+    (True, True, False, False)
+    """
+    return _SAID_CENTS.search(text) is not None
 
 
 def without_cents(label: str) -> str:
