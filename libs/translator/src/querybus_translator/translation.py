@@ -7,7 +7,7 @@ for; what is not lowers the confidence, and below CONFIDENCE_MIN nothing is tran
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
@@ -32,6 +32,7 @@ from querybus_translator.rewording.reworded import reworded
 from querybus_translator.schema.index import CatalogIndex, index_of
 from querybus_translator.schema.nodes import read_nodes
 from querybus_translator.schema.phrases import Node, NodeKind
+from querybus_translator.schema.roles import without_shadow_views
 from querybus_translator.threads.complete import is_fragment, stands_by_itself
 from querybus_translator.threads.follow_words import follow_up
 from querybus_translator.whose import with_own_keys
@@ -109,12 +110,29 @@ def translate(
     `accepted` says that its asker has seen the likely reading and wants it. Without `asks_back` what could not be read comes
     without a word of what may be meant: to look for that takes several times as long as to read.
     """
+    spoken = language or detect_language(question)
+    return _over_tables(catalog, lambda seen: _translate(question, seen, spoken, today, accepted, asks_back))
+
+
+def _over_tables(catalog: Catalog, read: Callable[[Catalog], Translated | NotRead]) -> Translated | NotRead:
+    """Read without the views that only repeat a table; with them where that leaves something unread."""
+    plain = without_shadow_views(catalog)
+    first = read(plain)
+    if plain is catalog or (isinstance(first, Translated) and not first.unread):
+        return first
+    second = read(catalog)
+    return second if isinstance(second, Translated) and (isinstance(first, NotRead) or not second.unread) else first
+
+
+def _translate(
+    question: str, catalog: Catalog, language: Language, today: date, accepted: bool, asks_back: bool
+) -> Translated | NotRead:
     index = index_of(catalog)
     read = read_question(question, index, today)
     offered = _likely(read) or _best(read) if accepted and read.command is None else None
     if offered is not None:
-        return _translated(replace(read, readings=(offered,)), index, language or detect_language(question))
-    return answer_from(read, index, language or detect_language(question), asks_back=asks_back)
+        return _translated(replace(read, readings=(offered,)), index, language)
+    return answer_from(read, index, language, asks_back=asks_back)
 
 
 def likely_sql(question: str, catalog: Catalog, *, today: date) -> str | None:
@@ -137,8 +155,14 @@ def translate_in_thread(
     A follow-up changes what was read last. The earlier questions are read again, at most EARLIER_MAX of them. Without
     `asks_back` what could not be read comes without a word of what may be meant.
     """
-    index = index_of(catalog)
     spoken = language or detect_language(question)
+    return _over_tables(catalog, lambda seen: _translate_in_thread(question, earlier, seen, spoken, today, asks_back))
+
+
+def _translate_in_thread(
+    question: str, earlier: Sequence[str], catalog: Catalog, spoken: Language, today: date, asks_back: bool
+) -> Translated | NotRead:
+    index = index_of(catalog)
     read = read_question(question, index, today)
     alone = answer_from(read, index, spoken, asks_back=asks_back)
     if not earlier or read.command is not None or (isinstance(alone, Translated) and not _follows(question, read)):

@@ -31,12 +31,18 @@ def server() -> Any:
     with postgres_server() as started:
         started.execute("CREATE DATABASE harbour;")
         rows = ", ".join(f"({n}, {1 + n % 2}, '{day}', {n}.5)" for n, day in enumerate(DAYS))
-        started.execute(f"{MOORINGS}\nINSERT INTO moorings VALUES {rows};\nANALYZE;", "harbour")
+        started.execute(
+            f"{MOORINGS}\nINSERT INTO moorings VALUES {rows};\nCREATE VIEW v_moorings AS SELECT * FROM moorings;\nANALYZE;",
+            "harbour",
+        )
         yield started
 
 
-def rows_of(server: PostgresServer, question: str) -> Sequence[tuple[Any, ...]]:
+def rows_of(server: PostgresServer, question: str, *, with_view: bool = False) -> Sequence[tuple[Any, ...]]:
     catalog: Catalog = catalog_of(MOORINGS, {}).model_copy(update={"dialect": Dialect.POSTGRESQL})
+    if with_view:
+        view = catalog.tables[-1].model_copy(update={"name": "v_moorings", "kind": "view", "foreign_keys": ()})
+        catalog = catalog.model_copy(update={"tables": (*catalog.tables, view)})
     found = translate(question, catalog, today=TODAY)
     assert isinstance(found, Translated), (question, found)
 
@@ -68,3 +74,9 @@ def test_groups_of_a_time_and_something_else_come_by_time_first(server: Postgres
 def test_an_order_that_is_asked_for_goes_before_that_of_time(server: PostgresServer) -> None:
     figures = [row[-1] for row in rows_of(server, "total toll of moorings per month, highest first")]
     assert figures == sorted(figures, reverse=True)
+
+
+def test_a_view_beside_its_table_makes_no_month_ambiguous(server: PostgresServer) -> None:
+    question = "total toll per month"
+    assert len(rows_of(server, question)) == 12
+    assert rows_of(server, question, with_view=True) == rows_of(server, question)

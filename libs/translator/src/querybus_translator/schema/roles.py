@@ -2,6 +2,9 @@
 
 `manager_id` in a table of employees makes "manager" a table of its own: the same rows under another name, so that a
 statement can read both. Limits: keys of one column that is no time, with a name that no table bears.
+
+A view that repeats a table under nearly its name (`v_orders` beside `orders`) counts as none: its table is meant, unless the
+view adds what is asked.
 """
 
 from __future__ import annotations
@@ -11,11 +14,15 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from querybus.core.catalog import Catalog, ColumnKind, ForeignKey, Language
+from querybus.core.catalog import Catalog, ColumnKind, ForeignKey, Language, Table
 from querybus_translator.language.lexicon import lexicon
 from querybus_translator.language.names import is_han, name_words
 
 ROLES_MAX = 200
+CATALOGS_KEPT_MAX: Final = 16
+COLUMNS_SHARE_MIN: Final = 0.8
+_VIEW_WORDS: Final = frozenset({"v", "vw", "view", "mv", "mview", "materialized", "all", "full", "base", "视图"})
+_KEPT: dict[str, Catalog] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,3 +105,33 @@ def brings_two_together(role: Role, roles: Sequence[Role], keys: int) -> bool:
 
 
 _KEYS_OF_TWO: Final = 2
+
+
+def without_shadow_views(catalog: Catalog) -> Catalog:
+    """Return a catalog without the views that repeat a table of it; the catalog itself where there are none."""
+    if not any(table.kind == "view" for table in catalog.tables):
+        return catalog
+    kept = _KEPT.pop(catalog.fingerprint, None)
+    if kept is None:
+        bases = [table for table in catalog.tables if table.kind == "table"]
+        tables = tuple(
+            table
+            for table in catalog.tables
+            if table.kind == "table" or not any(_repeats(table, base) for base in bases)
+        )
+        kept = catalog if len(tables) == len(catalog.tables) else catalog.model_copy(update={"tables": tables})
+    _KEPT[catalog.fingerprint] = kept
+    while len(_KEPT) > CATALOGS_KEPT_MAX:
+        _KEPT.pop(next(iter(_KEPT)), None)
+    return kept
+
+
+def _repeats(view: Table, base: Table) -> bool:
+    """Return whether a view is called as a table but for a word for views, or as it and more, with nearly all its columns."""
+    own, called = set(name_words(base.name)), set(name_words(view.name))
+    if not own or not own <= called:
+        return False
+    if called - own <= _VIEW_WORDS:
+        return True
+    shared = sum(view.column(column.name) is not None for column in base.columns)
+    return shared >= COLUMNS_SHARE_MIN * len(base.columns)
