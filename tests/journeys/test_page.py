@@ -249,6 +249,29 @@ async def test_a_period_is_changed_a_group_added_and_the_picture_switched(stack:
         assert drawn != await wide.locator("svg").inner_html()
 
 
+async def test_the_way_on_that_a_person_chose_comes_first_until_it_is_forgotten(stack: Stack, browser: Browser) -> None:
+    async def refused(page: Page) -> Any:
+        card = await ask(page, "Delete all orders")
+        await expect(card.locator(".option").first).to_be_visible()
+        return card
+
+    async with signed_in(stack, browser) as (_, page):
+        card = await refused(page)
+        before = await card.locator(".option").all_inner_texts()
+        for _ in range(4):
+            count = await page.locator("article.card").count()
+            await page.locator("article.card").last.locator(".option", has_text=before[1][3:]).click()
+            await page.locator("article.card").nth(count).wait_for()
+            card = await refused(page)
+        after = await card.locator(".option").all_inner_texts()
+        assert after[0][3:] == before[1][3:]
+        await card.locator(".choices summary").click()
+        await expect(card.locator(".choices li")).to_contain_text("Not allowed: other data (4 times)")
+        await card.locator(".choices button").click()
+        await expect(card.locator(".choices")).to_contain_text("Nothing is remembered yet.")
+        assert await (await refused(page)).locator(".option").all_inner_texts() == before
+
+
 @pytest.mark.requirement("004.20")
 async def test_what_is_asked_back_is_answered_by_a_button(stack: Stack, browser: Browser) -> None:
     async with signed_in(stack, browser) as (_, page):

@@ -12,7 +12,7 @@ from typing import Annotated, Final
 import typer
 
 from querybus import __version__
-from querybus_cli.commands import confirm, connections, evaluate, keys, models, questions, start
+from querybus_cli.commands import confirm, connections, evaluate, keys, models, preferences, questions, start
 from querybus_cli.commands.groups import LOOK, SERVE, SET_UP, START, Commands
 from querybus_cli.commands.inspect import commands as inspecting
 from querybus_cli.commands.operate import backup, bus, logs, operator
@@ -56,6 +56,7 @@ app.add_typer(models.models, name="models", rich_help_panel=SET_UP)
 app.add_typer(definitions.semantic, name="definitions", rich_help_panel=SET_UP)
 app.add_typer(knowledge.knowledge, name="knowledge", rich_help_panel=SET_UP)
 app.add_typer(keys.keys, name="keys", rich_help_panel=SET_UP)
+app.add_typer(preferences.preferences, name="preferences", rich_help_panel=SET_UP)
 
 for command in (confirm.confirm, operator.history, operator.replay, logs.logs):
     app.command(rich_help_panel=LOOK)(command)

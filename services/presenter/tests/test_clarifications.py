@@ -15,14 +15,17 @@ from typing import Any
 
 import pytest
 
+from querybus.bus.log.publish import BusTrouble
 from querybus.core.asking_back import Clarification, Option, OptionAction, Trigger
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Language, Table
-from querybus.core.envelope import Audience, Envelope
+from querybus.core.envelope import Audience, Delivery, Envelope
 from querybus.core.failure import FailureCode
 from querybus.core.messages import Analysis, Concluded, Outcome
+from querybus.core.stored.choices import Choices
 from querybus.core.subjects import EventName, StageName
 from querybus.text.disclosure import leaks
-from querybus_presenter.present import render
+from querybus_presenter.catalog_store import PatientChoices
+from querybus_presenter.present import present, render
 from querybus_presenter.wording.texts import AUDIENCES, LANGUAGES, load_texts
 from querybus_translator import Translated, translate
 
@@ -99,7 +102,7 @@ def asked_back(trigger: Trigger, language: Language, audience: Audience) -> dict
         "message": answer.message,
         "next_step": answer.next_step,
         "trigger": answer.trigger,
-        "options": [option.model_dump(mode="json") for option in answer.options],
+        "options": [option.model_dump(mode="json", exclude={"key"}) for option in answer.options],
     }
 
 
@@ -332,3 +335,81 @@ def test_a_models_explanation_ends_with_the_ordered_advice() -> None:
 def test_of_a_database_that_is_away_it_is_said_that_the_statement_may_be_right() -> None:
     assert "查询本身可能是正确的" in WORDS["zh", "analyst"].code[FailureCode.CONNECTION]
     assert message(FailureCode.CONNECTION) == "暂时无法连接数据源，与您的问题无关，请稍后再试。"
+
+
+# What a person chose before
+
+
+class Chosen:
+    """The choices of one person."""
+
+    def __init__(self, tenant: str, user: str, choices: Choices) -> None:
+        self.of = {(tenant, user): choices}
+
+    async def read(self, tenant: str, user: str) -> Choices:
+        return self.of.get((tenant, user), Choices())
+
+
+class OneCatalog:
+    async def read(self, connection: str) -> Catalog:
+        return CATALOG
+
+
+async def offered_to(tenant: str, user: str, code: FailureCode, language: Language, chosen: Chosen) -> Any:
+    envelope = Envelope[Concluded](
+        event=EventName.CONCLUDED,
+        query_id="q",
+        thread_id="t",
+        tenant=tenant,
+        user=user,
+        audience="business",
+        connection="shop",
+        question=QUESTIONS[language],
+        language=language,
+        asked_at=0,
+        deadline_at=60_000,
+        body=Concluded(
+            outcome=Outcome.FAILED, code=code, stage=StageName.EXECUTOR, analysis=Analysis(tables=("cust_tbl",))
+        ),
+    )
+    delivery = Delivery(sequence=1, deliveries=1, now_ms=0)
+    finished = await present(envelope, delivery, catalogs=OneCatalog(), words=WORDS, choices=chosen)
+    return finished.body.answer.options
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+async def test_after_four_choices_the_chosen_option_comes_first_for_that_person_and_kind_of_question(
+    language: Language,
+) -> None:
+    nothing = Chosen("acme", "ann", Choices())
+    for code in (FailureCode.TIMEOUT, FailureCode.TABLE_NOT_FOUND, FailureCode.SAFETY):
+        plain = await offered_to("acme", "ann", code, language, nothing)
+        habit = Chosen("acme", "ann", Choices().with_choice(plain[1].key))
+        moved = await offered_to("acme", "ann", code, language, habit)
+        assert {(item.key, item.text, item.question) for item in moved} == {
+            (item.key, item.text, item.question) for item in plain
+        }
+    before = await offered_to("acme", "ann", FailureCode.TIMEOUT, language, nothing)
+    choices = Choices()
+    for _ in range(4):
+        choices = choices.with_choice(before[2].key)
+    chosen = Chosen("acme", "ann", choices)
+    after = await offered_to("acme", "ann", FailureCode.TIMEOUT, language, chosen)
+    assert [option.text for option in after] == [before[2].text, before[0].text, before[1].text]
+    assert [option.id for option in after] == ["1", "2", "3"]
+    for tenant, user, code in (
+        ("acme", "bob", FailureCode.TIMEOUT),
+        ("other", "ann", FailureCode.TIMEOUT),
+        ("acme", "ann", FailureCode.COLUMN_NOT_FOUND),
+    ):
+        assert await offered_to(tenant, user, code, language, chosen) == await offered_to(
+            tenant, user, code, language, nothing
+        )
+
+
+async def test_without_the_store_of_choices_the_owners_order_holds() -> None:
+    class Broken:
+        async def read(self, tenant: str, name: str) -> Choices:
+            raise BusTrouble("away")
+
+    assert await PatientChoices(Broken(), wait_seconds=1).read("acme", "ann") == Choices()

@@ -282,6 +282,14 @@ class AsyncClient:
         """Say what counts where a question says nothing; a null takes it back."""
         return await self._run(operations.prefer(changes))
 
+    async def choices(self) -> Json:
+        """Return which of the options that were offered the caller chose, and how often; these come first."""
+        return await self._run(operations.choices())
+
+    async def forget_choices(self, kind: str | None = None) -> Json:
+        """Forget what the caller chose, of one kind of question or of all, and return what is left."""
+        return await self._run(operations.forget_choices(kind))
+
     async def options(self) -> Json:
         """Return which options a question has, their ranges, and what holds where a question says nothing."""
         return await self._run(operations.options())

@@ -274,6 +274,16 @@ def prefer(changes: Json) -> Operation[Json]:
     return (yield Call("PUT", "/v1/preferences", dict(changes)))
 
 
+def choices() -> Operation[Json]:
+    """Return which of the options that were offered the caller chose."""
+    return (yield Call("GET", "/v1/preferences/choices"))
+
+
+def forget_choices(kind: str | None) -> Operation[Json]:
+    """Forget what the caller chose."""
+    return (yield Call("DELETE", "/v1/preferences/choices", query={"kind": kind} if kind else {}))
+
+
 def options() -> Operation[Json]:
     """Return which options a question has, and what holds where it says nothing."""
     return (yield Call("GET", "/v1/options"))

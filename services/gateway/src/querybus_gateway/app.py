@@ -19,7 +19,7 @@ from querybus.bus.requests.sign_in import SignInServer
 from querybus.bus.stores.batches import BatchStore
 from querybus.bus.stores.buckets import ConnectionStore, CounterStore, CredentialStore, SecretStore
 from querybus.bus.stores.catalogs import CatalogStore
-from querybus.bus.stores.knowledge import BoardStore, KnowledgeStore, PreferenceStore, QualityStore
+from querybus.bus.stores.knowledge import BoardStore, ChoiceStore, KnowledgeStore, PreferenceStore, QualityStore
 from querybus.bus.stores.pages import PageStore
 from querybus.bus.stores.threads import ThreadStore
 from querybus.core.subjects import StageName
@@ -75,6 +75,7 @@ from querybus_gateway.use_cases.bundle import UseCases
 from querybus_gateway.use_cases.catalogs.connections import Catalogs
 from querybus_gateway.use_cases.catalogs.definitions import Definitions
 from querybus_gateway.use_cases.followups.confirm import Confirmations
+from querybus_gateway.use_cases.followups.learnt_choices import LearntChoices
 from querybus_gateway.use_cases.knowledge import Teaching
 from querybus_gateway.use_cases.queries import HELD_MAX, Admission, Limits, Queries, QueryPorts
 from querybus_gateway.use_cases.results.charts import Charts
@@ -109,6 +110,7 @@ class Stores:
     connections: ConnectionStore
     catalogs: CatalogStore
     preferences: PreferenceStore
+    choices: LearntChoices
     batches: BatchStore
     boards: BoardStore
     quality: QualityStore
@@ -128,6 +130,7 @@ def stores(settings: Settings, broker: BusBroker, *, clock: Clock, tracing: Trac
         connections=ConnectionStore(broker),
         catalogs=CatalogStore(broker),
         preferences=PreferenceStore(broker, follow=True),
+        choices=LearntChoices(ChoiceStore(broker)),
         batches=BatchStore(broker),
         boards=BoardStore(broker),
         quality=QualityStore(broker),
@@ -161,6 +164,7 @@ def queries_of(settings: Settings, broker: BusBroker, kept: Stores, *, clock: Cl
         progress=Subscriber(broker),
         registry=kept.credentials,
         preferences=kept.preferences,
+        choices=kept.choices,
     )
     admission = Admission(
         limits=Limits(settings.option_caps, settings.option_defaults, settings.repair_policies),
@@ -218,6 +222,7 @@ def use_cases_of(
             clock=clock,
             on_wrong=metrics.contradicted,
         ),
+        choices=kept.choices,
         boards=boards_of(kept, queries, clock=clock),
         admin=AdminCases(
             AskedQuestions(Endings(broker), kept.quality, clock=clock),

@@ -69,6 +69,8 @@ class Api(Protocol):
     async def preferences(self) -> Json | Reported: ...
     async def prefer(self, body: Json) -> Json | Reported: ...
     async def options(self) -> Json | Reported: ...
+    async def choices(self) -> Json | Reported: ...
+    async def forget_choices(self, kind: str | None = None) -> Json | Reported: ...
     async def connections(self) -> Json | Reported: ...
     async def catalog(self, connection: str) -> Json | Reported: ...
     async def suggestions(self, connection: str) -> Json | Reported: ...
@@ -204,6 +206,13 @@ class HttpFace:
 
     async def options(self) -> Json | Reported:
         return await self._plain("GET", "/v1/options")
+
+    async def choices(self) -> Json | Reported:
+        return await self._plain("GET", "/v1/preferences/choices")
+
+    async def forget_choices(self, kind: str | None = None) -> Json | Reported:
+        named = {"kind": kind} if kind else {}
+        return await self._plain("DELETE", "/v1/preferences/choices", **named)
 
     async def connections(self) -> Json | Reported:
         return await self._plain("GET", "/v1/connections")
@@ -346,6 +355,12 @@ class BusFace:
 
     async def options(self) -> Json | Reported:
         return await self._plain("options", {})
+
+    async def choices(self) -> Json | Reported:
+        return await self._plain("choices", {})
+
+    async def forget_choices(self, kind: str | None = None) -> Json | Reported:
+        return await self._plain("choices", {"action": "forget"} | ({"kind": kind} if kind else {}))
 
     async def connections(self) -> Json | Reported:
         return await self._plain("connections", {})
@@ -587,6 +602,12 @@ class GrpcFace:
         if isinstance(result, Reported):
             return result
         return bare({"options": [_with_values(option) for option in result["options"]]})
+
+    async def choices(self) -> Json | Reported:
+        return await self._plain("ListChoices", connections_pb2.ListChoicesRequest())
+
+    async def forget_choices(self, kind: str | None = None) -> Json | Reported:
+        return await self._plain("ForgetChoices", connections_pb2.ForgetChoicesRequest(kind=kind))
 
     async def connections(self) -> Json | Reported:
         return await self._plain("ListConnections", connections_pb2.ListConnectionsRequest())

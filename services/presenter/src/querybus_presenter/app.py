@@ -11,6 +11,7 @@ from querybus.bus.stage import stage
 from querybus.bus.stage_policy import Runtime, StagePolicy
 from querybus.bus.stores.buckets import ConnectionStore, CounterStore
 from querybus.bus.stores.catalogs import CatalogStore
+from querybus.bus.stores.knowledge import ChoiceStore
 from querybus.bus.stores.models import ModelStore
 from querybus.bus.stores.pages import PageStore
 from querybus.core.envelope import Envelope
@@ -24,7 +25,7 @@ from querybus.ops.run import Part
 from querybus.ops.settings import load
 from querybus.ops.trace import tracing_of
 from querybus.text.plain_answer import plain_finished
-from querybus_presenter.catalog_store import PatientCatalogs
+from querybus_presenter.catalog_store import PatientCatalogs, PatientChoices
 from querybus_presenter.charts.chart_server import McpChartServer, present_with_picture
 from querybus_presenter.present import present
 from querybus_presenter.settings import SUMMARY_SECONDS_MAX, Settings
@@ -70,6 +71,7 @@ def build(settings: Settings) -> Service:
         catalogs=catalogs,
         words=load_texts(),
         pages=PageStore(broker),
+        choices=PatientChoices(ChoiceStore(broker), wait_seconds=CATALOG_WAIT_SECONDS),
         summarizer=summarizer,
         left_out=left_out,
     )

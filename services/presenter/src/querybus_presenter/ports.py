@@ -8,6 +8,7 @@ from typing import Protocol
 from querybus.core.catalog import Catalog
 from querybus.core.failure import Failure
 from querybus.core.policy import Connection
+from querybus.core.stored.choices import Choices
 from querybus.llm.dialogue import ChatMessage, ModelReply
 
 
@@ -16,6 +17,14 @@ class Catalogs(Protocol):
 
     async def read(self, connection: str) -> Catalog | None:
         """Return the connection's catalog, or None if there is none or it cannot be had in time; never raises."""
+        ...
+
+
+class ChoicesOf(Protocol):
+    """What people chose among the options that they were offered."""
+
+    async def read(self, tenant: str, user: str) -> Choices:
+        """Return the person's choices, or none where they cannot be had in time; never raises."""
         ...
 
 

@@ -30,10 +30,10 @@ from querybus.core.messages import (
     Reading,
     Result,
 )
+from querybus.core.stored.choices import Choices
 from querybus.sql.check import NOT_ASKED_NOTE
 from querybus.sql.write import is_change
-from querybus.text.disclosure import names_stores
-from querybus.text.language import grammar_faults, is_in_language
+from querybus.text.language import grammar_faults
 from querybus.text.plain_answer import plain_finished
 from querybus.text.rows.masking import seen_result, unmasked
 from querybus_presenter.charts.chart import Drawn, chart
@@ -41,7 +41,7 @@ from querybus_presenter.charts.shape import Shape, shape_of
 from querybus_presenter.confidence import confidence_of
 from querybus_presenter.doubts import Doubt, doubts
 from querybus_presenter.formats.columns import column_formats
-from querybus_presenter.ports import Catalogs
+from querybus_presenter.ports import Catalogs, ChoicesOf
 from querybus_presenter.summaries.cut_ends import Days, days_of
 from querybus_presenter.summaries.headline import first_sentence, headline
 from querybus_presenter.summaries.model_summary import Summarizer
@@ -49,18 +49,27 @@ from querybus_presenter.summaries.summary import summary
 from querybus_presenter.whole_result import Pages, whole_result
 from querybus_presenter.wording.absent import is_nothing, why_nothing
 from querybus_presenter.wording.confirmation import asking, done
-from querybus_presenter.wording.disclosed import discloses
+from querybus_presenter.wording.disclosed import discloses, is_quotable
 from querybus_presenter.wording.explain import assurance, counted
 from querybus_presenter.wording.labels import distinct_names, is_neutral, labels
 from querybus_presenter.wording.lineage import Lineage, lineage
 from querybus_presenter.wording.notes import failed_step, model_set_up_note, notes_of
-from querybus_presenter.wording.options import OPTIONS_MAX, OPTIONS_MIN, Subject, class_of, options, trigger_of
+from querybus_presenter.wording.options import (
+    OFFERING,
+    OPTIONS_MAX,
+    OPTIONS_MIN,
+    Subject,
+    class_of,
+    options,
+    trigger_of,
+)
 from querybus_presenter.wording.phrases import column_phrases
 from querybus_presenter.wording.reading import reading
 from querybus_presenter.wording.statement import is_plan, read, tables_read
 from querybus_presenter.wording.texts import Texts, Words
 
 _EXPLAINED: Final = (Outcome.ANSWERED, Outcome.PREPARED)
+_NOTHING_CHOSEN: Final = Choices()
 _NOTHING: Final = Result(columns=(), rows=(), row_count=0)
 _VALUE_ERRORS: Final = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 _MadeT = TypeVar("_MadeT")
@@ -76,16 +85,20 @@ async def present(
     words: Words,
     pages: Pages | None = None,
     summarizer: Summarizer | None = None,
+    choices: ChoicesOf | None = None,
     left_out: LeftOut = lambda _part, _error: None,
 ) -> Envelope[Finished]:
     """Return the finished event; needs no catalog, but has better labels with one.
 
-    With pages the facts of a long result are those of all its rows. With a summarizer the summary of an answer is put in a model's words, where those pass every check.
+    `choices` say which options come first. With pages the facts of a long result are those of all its rows. With a summarizer the summary of an answer is put in a model's words, where those pass every check.
     """
     catalog = await catalogs.read(envelope.connection)
     wants_facts = envelope.options.summary or envelope.options.chart == "auto"
     whole = await whole_result(envelope, pages) if pages is not None and wants_facts else None
-    finished = render(envelope, catalog, words[envelope.language, envelope.audience], left_out, whole)
+    chosen = _NOTHING_CHOSEN
+    if choices is not None and envelope.body.outcome in OFFERING:
+        chosen = await choices.read(envelope.tenant, envelope.user)
+    finished = render(envelope, catalog, words[envelope.language, envelope.audience], left_out, whole, chosen)
     is_change = envelope.body.rows_affected is not None
     if summarizer is None or envelope.body.result is None or is_change or not envelope.options.summary:
         return finished
@@ -98,13 +111,14 @@ def render(
     texts: Texts,
     left_out: LeftOut = lambda _part, _error: None,
     whole: Result | None = None,
+    chosen: Choices = _NOTHING_CHOSEN,
 ) -> Envelope[Finished]:
     """Return the finished event of a conclusion; facts and picture are of the `whole` result, where it is at hand."""
     if envelope.body.result is not None:
         seen = seen_result(envelope.body.result, envelope.audience)
         envelope = envelope.with_body(envelope.body.model_copy(update={"result": seen}))
     whole = None if whole is None else seen_result(whole, envelope.audience)
-    context = _Context(envelope, catalog, texts, left_out, whole)
+    context = _Context(envelope, catalog, texts, left_out, whole, chosen)
     finished = context.finished()
     if context.is_business and _gives_away(finished.answer, context):
         return plain_finished(envelope)
@@ -120,6 +134,7 @@ class _Context:
     texts: Texts
     left_out: LeftOut
     whole: Result | None
+    chosen: Choices
 
     @property
     def is_business(self) -> bool:
@@ -137,18 +152,6 @@ class _Context:
         if not self.is_business:
             return True
         return self.catalog is not None and not self.discloses(text)
-
-    def _may_quote(self, reply: str) -> bool:
-        """Whether what was said in place of a statement may be shown.
-
-        An analyst reads an explanation in any language; that data is missing is said in the reader's, and to business
-        readers without a word for what data is kept in.
-        """
-        is_missing = self.envelope.body.code is FailureCode.MISSING_DATABASE_INFO
-        if (is_missing or self.is_business) and not is_in_language(reply, self.envelope.language):
-            return False
-        is_technical = is_missing and self.is_business and names_stores(reply, said=self.envelope.question)
-        return not is_technical and self.may_say(reply)
 
     def discloses(self, text: str) -> bool:
         """Whether a text gives a technical name away that this business reader has not used."""
@@ -304,7 +307,7 @@ class _Context:
         if body.code is FailureCode.LLM_EXPLANATION:
             return self._of_code(body.code)
         trigger = clarification.trigger if clarification else None
-        if body.reply and self._may_quote(body.reply):
+        if body.reply and is_quotable(self.envelope, body.reply) and self.may_say(body.reply):
             message = body.reply
         elif trigger is not None and (trigger is not Trigger.SQL_EXECUTION_ERROR or body.code is None):
             message = texts.trigger[trigger]
@@ -325,7 +328,7 @@ class _Context:
     def _of_code(self, code: FailureCode) -> str:
         body, texts = self.envelope.body, self.texts
         if code is FailureCode.LLM_EXPLANATION:
-            if body.reply and self._may_quote(body.reply):
+            if body.reply and is_quotable(self.envelope, body.reply) and self.may_say(body.reply):
                 return texts.code[code].format(explanation=body.reply.strip())
             return texts.code.get("llm_explanation_plain") or texts.code[code].format(explanation="").strip()
         if code is FailureCode.MODEL_UNAVAILABLE and (note := model_set_up_note(body.detail)) is not None:
@@ -351,7 +354,7 @@ class _Context:
             return tuple(result)
         sql = body.sql or (self.envelope.attempts[-1].sql if self.envelope.attempts else None)
         tables = tables_read(sql, self.catalog) or self.tables
-        subject = Subject(self.envelope.question, self.catalog, tables, self.texts)
+        subject = Subject(self.envelope.question, self.catalog, tables, self.texts, self.chosen)
         for option in options(name, subject):
             if len(result) < OPTIONS_MAX and grammar_faults(option.question) <= own_faults:
                 result.append(option.model_copy(update={"id": _free_id(result)}))

@@ -43,6 +43,11 @@ class Option(Value):
     question: str
     action: OptionAction
     connection: str | None = Field(default=None, description="where the question is asked, if not where this one was")
+    key: str = Field(
+        default="",
+        exclude_if=lambda value: not value,
+        description="`kind.option` of one that is offered for a kind of question, by which choices are counted",
+    )
 
 
 class Clarification(Value):

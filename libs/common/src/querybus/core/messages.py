@@ -205,6 +205,9 @@ class Clarifies(Value):
     query_id: str
     option_id: str
     action: OptionAction
+    key: str = Field(
+        default="", exclude_if=lambda value: not value, description="of the option, by which choices are counted"
+    )
 
 
 class ForkedFrom(Value):

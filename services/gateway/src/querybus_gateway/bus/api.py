@@ -263,6 +263,7 @@ VERBS: Final[dict[str, Verb]] = {
     "suggestions": Verb(bus_connections.CatalogCall, bus_connections.suggestions),
     "knowledge": Verb(bus_knowledge.KnowledgeCall, bus_knowledge.knowledge),
     "preferences": Verb(bus_knowledge.PreferencesCall, bus_knowledge.preferences),
+    "choices": Verb(bus_knowledge.ChoicesCall, bus_knowledge.choices),
     "options": Verb(bus_knowledge.OptionsCall, bus_knowledge.options),
     "queries": Verb(QueriesRequest, bus_threads.list_own_queries),
     "threads": Verb(bus_threads.ThreadsCall, bus_threads.list_threads),

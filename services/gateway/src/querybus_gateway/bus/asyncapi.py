@@ -42,6 +42,7 @@ from querybus_gateway.public.resources import (
     ThreadView,
     TurnsView,
 )
+from querybus_gateway.use_cases.followups.learnt_choices import ChoicesView
 
 REFERENCE: Final = "#/components/schemas/{model}"
 _QUERY: Final = (FinishedCallView, RunningCallView)
@@ -63,6 +64,7 @@ _REPLIES: Final[dict[str, tuple[type[BaseModel], ...]]] = {
     "feedback": (FeedbackView,),
     "knowledge": (KnowledgeView, HitsView, TaughtView),
     "preferences": (Preferences,),
+    "choices": (ChoicesView,),
     "options": (RequestOptionsView,),
     "queries": (QueriesView,),
     "threads": (ThreadsView,),

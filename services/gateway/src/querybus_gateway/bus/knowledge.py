@@ -1,4 +1,4 @@
-"""The bus API's verbs for what is taught and preferred: `knowledge`, `feedback`, `preferences` and `options`."""
+"""The bus API's verbs for what is taught and preferred: `knowledge`, `feedback`, `preferences`, `choices` and `options`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from querybus.text.knowledge import KEY_LENGTH_MAX, EntryKind
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.public.redaction import Json
 from querybus_gateway.use_cases.bundle import UseCases
+from querybus_gateway.use_cases.followups.learnt_choices import ForgetChoices
 from querybus_gateway.use_cases.knowledge import FOUND_MAX, FeedbackRequest, ReviewRequest, TeachRequest
 
 
@@ -42,6 +43,12 @@ class PreferencesCall(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     preferences: Preferences | None = None
+
+
+class ChoicesCall(ForgetChoices):
+    """List what the caller chose among offered options, or forget it."""
+
+    action: Literal["list", "forget"] = "list"
 
 
 class OptionsCall(BaseModel):
@@ -87,3 +94,10 @@ async def preferences(wanted: PreferencesCall, credential: Credential, use_cases
 async def options(_: OptionsCall, credential: Credential, use_cases: UseCases) -> Json | Problem:
     """Read every option of a question."""
     return await use_cases.queries.options(credential)
+
+
+async def choices(wanted: ChoicesCall, credential: Credential, use_cases: UseCases) -> Json | Problem:
+    """Do what the action says."""
+    if wanted.action == "forget":
+        return await use_cases.choices.forget(credential, wanted.kind)
+    return await use_cases.choices.listed(credential)

@@ -16,6 +16,7 @@ from querybus_gateway.grpc.call import GrpcCall, Method
 from querybus_gateway.grpc.messages import message_of, word
 from querybus_gateway.problems import Problem
 from querybus_gateway.public.redaction import Json
+from querybus_gateway.use_cases.followups.learnt_choices import ForgetChoices
 from querybus_gateway.use_cases.knowledge import FOUND_MAX, ReviewRequest, TeachRequest
 from querybus_gateway.v1 import connection_service_pb2 as v1
 
@@ -156,6 +157,21 @@ async def set_preferences(request: v1.SetPreferencesRequest, call: GrpcCall) -> 
     )
 
 
+async def list_choices(_: v1.ListChoicesRequest, call: GrpcCall) -> Message | Problem:
+    """List what the caller chose."""
+    result = await call.use_cases.choices.listed(call.credential)
+    return result if isinstance(result, Problem) else message_of(v1.ListChoicesResponse, result)
+
+
+async def forget_choices(request: v1.ForgetChoicesRequest, call: GrpcCall) -> Message | Problem:
+    """Forget what the caller chose."""
+    wanted = _checked(ForgetChoices, {"kind": request.kind})
+    if isinstance(wanted, Problem):
+        return wanted
+    result = await call.use_cases.choices.forget(call.credential, wanted.kind)
+    return result if isinstance(result, Problem) else message_of(v1.ForgetChoicesResponse, result)
+
+
 async def list_options(_: v1.ListOptionsRequest, call: GrpcCall) -> Message | Problem:
     """List the options of a question."""
     result = await call.use_cases.queries.options(call.credential)
@@ -174,6 +190,8 @@ CONNECTION_METHODS: Final[Mapping[str, Method]] = {
     "ForgetKnowledge": Method(v1.ForgetKnowledgeRequest, forget_knowledge),
     "GetPreferences": Method(v1.GetPreferencesRequest, get_preferences),
     "SetPreferences": Method(v1.SetPreferencesRequest, set_preferences),
+    "ListChoices": Method(v1.ListChoicesRequest, list_choices),
+    "ForgetChoices": Method(v1.ForgetChoicesRequest, forget_choices),
     "ListOptions": Method(v1.ListOptionsRequest, list_options),
 }
 

@@ -12,6 +12,7 @@ from querybus.text.knowledge import KEY_LENGTH_MAX, EntryKind
 from querybus_gateway.http.request import Caller, UseCasesOf, answered, body_of, gives, takes
 from querybus_gateway.public.options import RequestOptionsView
 from querybus_gateway.public.resources import FeedbackView, HitsView, KnowledgeView, TaughtView
+from querybus_gateway.use_cases.followups.learnt_choices import ChoicesView
 from querybus_gateway.use_cases.knowledge import FOUND_MAX, FeedbackRequest, ReviewRequest, TeachRequest
 
 router = APIRouter(prefix="/v1", tags=["knowledge"])
@@ -86,3 +87,20 @@ async def prefer(request: Request, use_cases: UseCasesOf, credential: Caller) ->
 async def options(request: Request, use_cases: UseCasesOf, credential: Caller) -> JSONResponse:
     """Return every option of a question: kind, range, and what holds where a request says nothing."""
     return answered(request, await use_cases.queries.options(credential))
+
+
+@router.get("/preferences/choices", responses=gives(ChoicesView))
+async def choices(request: Request, use_cases: UseCasesOf, credential: Caller) -> JSONResponse:
+    """Return which of the options that were offered the caller chose, and how often."""
+    return answered(request, await use_cases.choices.listed(credential))
+
+
+@router.delete("/preferences/choices", responses=gives(ChoicesView))
+async def forget_choices(
+    request: Request,
+    use_cases: UseCasesOf,
+    credential: Caller,
+    kind: Annotated[str | None, Query(max_length=32)] = None,
+) -> JSONResponse:
+    """Forget what the caller chose, of one kind of question or of all."""
+    return answered(request, await use_cases.choices.forget(credential, kind))

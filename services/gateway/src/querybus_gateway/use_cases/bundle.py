@@ -13,6 +13,7 @@ from querybus_gateway.use_cases.batches.boards import BoardCases
 from querybus_gateway.use_cases.catalogs.connections import Catalogs
 from querybus_gateway.use_cases.catalogs.definitions import Definitions
 from querybus_gateway.use_cases.followups.confirm import Confirmations
+from querybus_gateway.use_cases.followups.learnt_choices import LearntChoices
 from querybus_gateway.use_cases.knowledge import Teaching
 from querybus_gateway.use_cases.queries import Queries
 from querybus_gateway.use_cases.results.charts import Charts
@@ -36,6 +37,7 @@ class UseCases:
     catalogs: Catalogs
     definitions: Definitions
     teaching: Teaching
+    choices: LearntChoices
     boards: BoardCases
     admin: AdminCases
     credentials: Credentials

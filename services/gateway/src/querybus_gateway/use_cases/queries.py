@@ -53,6 +53,7 @@ from querybus_gateway.public.options import OptionDefaults, options_view
 from querybus_gateway.public.redaction import Json
 from querybus_gateway.use_cases.follow import Following, is_still_known
 from querybus_gateway.use_cases.followups.choice import as_chosen
+from querybus_gateway.use_cases.followups.learnt_choices import LearntChoices
 from querybus_gateway.use_cases.resources import (
     Frame,
     Queued,
@@ -75,8 +76,6 @@ BUS_RETRY_SECONDS: Final = 2
 FULL_RETRY_SECONDS: Final = 30
 HELD_MAX: Final = SUBMITTED_MAX
 """Queries of a tenant that may wait: as many as one replica holds, so that each is ended at its deadline."""
-
-
 _log = get_log(__name__)
 
 
@@ -102,6 +101,7 @@ class QueryPorts:
     progress: Progress
     registry: Credentials
     preferences: PreferencesOf | None = None
+    choices: LearntChoices | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,12 +277,12 @@ class Queries:
 
     async def options(self, credential: Credential) -> Json | Problem:
         """Return every option: its range for the caller, and what holds where a request is silent."""
-        try:
-            person = await self._preferred(credential)
-        except BusTrouble:
-            return Problem(ProblemCode.BUS_UNAVAILABLE, retry_after_seconds=BUS_RETRY_SECONDS)
         limits = self._admission.limits
-        said = OptionDefaults(limits.defaults, limits.repair_policies.get(credential.tenant), person)
+        policy = limits.repair_policies.get(credential.tenant)
+        try:
+            said = OptionDefaults(limits.defaults, policy, await self._preferred(credential))
+        except BusTrouble as trouble:
+            return _trouble(trouble)
         return options_view(credential, limits.caps, said)
 
     async def _preferred(self, credential: Credential) -> Preferences:
@@ -334,6 +334,8 @@ class Queries:
             return Problem(ProblemCode.IDEMPOTENCY_MISMATCH, "what was asked with this key was deleted")
         # The stages are at work on it already: this delays no answer.
         await self.threads.begun(envelope)
+        if self._ports.choices is not None:
+            await self._ports.choices.note(envelope)
         return Begun(envelope)
 
     async def _replayed(self, envelope: Envelope[Asked], known: Envelope[Any]) -> Begun | Problem:

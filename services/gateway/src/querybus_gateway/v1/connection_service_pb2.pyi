@@ -327,3 +327,35 @@ class ListOptionsResponse(_message.Message):
     OPTIONS_FIELD_NUMBER: _ClassVar[int]
     options: _containers.RepeatedCompositeFieldContainer[OptionInfo]
     def __init__(self, options: _Optional[_Iterable[_Union[OptionInfo, _Mapping]]] = ...) -> None: ...
+
+class ChosenOption(_message.Message):
+    __slots__ = ("kind", "option", "count")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    OPTION_FIELD_NUMBER: _ClassVar[int]
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    kind: str
+    option: str
+    count: int
+    def __init__(self, kind: _Optional[str] = ..., option: _Optional[str] = ..., count: _Optional[int] = ...) -> None: ...
+
+class ListChoicesRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class ListChoicesResponse(_message.Message):
+    __slots__ = ("choices",)
+    CHOICES_FIELD_NUMBER: _ClassVar[int]
+    choices: _containers.RepeatedCompositeFieldContainer[ChosenOption]
+    def __init__(self, choices: _Optional[_Iterable[_Union[ChosenOption, _Mapping]]] = ...) -> None: ...
+
+class ForgetChoicesRequest(_message.Message):
+    __slots__ = ("kind",)
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    kind: str
+    def __init__(self, kind: _Optional[str] = ...) -> None: ...
+
+class ForgetChoicesResponse(_message.Message):
+    __slots__ = ("choices",)
+    CHOICES_FIELD_NUMBER: _ClassVar[int]
+    choices: _containers.RepeatedCompositeFieldContainer[ChosenOption]
+    def __init__(self, choices: _Optional[_Iterable[_Union[ChosenOption, _Mapping]]] = ...) -> None: ...

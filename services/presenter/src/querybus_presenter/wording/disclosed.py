@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 
 from querybus.core.catalog import Catalog
-from querybus.core.messages import Analysis
-from querybus.text.disclosure import leaks
+from querybus.core.envelope import Envelope
+from querybus.core.failure import FailureCode
+from querybus.core.messages import Analysis, Concluded
+from querybus.text.disclosure import leaks, names_stores
+from querybus.text.language import is_in_language
 
 
 def discloses(text: str, catalog: Catalog | None, question: str, analysis: Analysis) -> bool:
@@ -20,6 +23,18 @@ def discloses(text: str, catalog: Catalog | None, question: str, analysis: Analy
         return False
     approved = "\n".join((*analysis.labels, *analysis.definitions, *(_display_names(catalog) if catalog else ())))
     return not all(re.search(rf"(?<!\w){re.escape(p)}(?!\w)", approved, re.IGNORECASE | re.ASCII) for p in pieces)
+
+
+def is_quotable(envelope: Envelope[Concluded], reply: str) -> bool:
+    """Return whether what a model said in place of a statement may be shown, as far as its language and kind go.
+
+    An analyst reads an explanation in any language; that data is missing is said in the reader's, and to business
+    readers without a word for what data is kept in.
+    """
+    is_missing, is_business = envelope.body.code is FailureCode.MISSING_DATABASE_INFO, envelope.audience == "business"
+    if (is_missing or is_business) and not is_in_language(reply, envelope.language):
+        return False
+    return not (is_missing and is_business and names_stores(reply, said=envelope.question))
 
 
 def _display_names(catalog: Catalog) -> list[str]:

@@ -16,6 +16,7 @@ from querybus.core.asking_back import Option, OptionAction, Trigger
 from querybus.core.catalog import Catalog, Column, ColumnKind, Language, Table
 from querybus.core.failure import FailureCode
 from querybus.core.messages import Outcome
+from querybus.core.stored.choices import Choices
 from querybus.text.disclosure import leaks
 from querybus.text.labels import column_label, table_label
 from querybus.text.language import grammar_faults
@@ -81,7 +82,7 @@ _FORMS_OF_FIGURES: Final = {
     OptionAction.ADD_FILTER: "add_filter_figures",
     OptionAction.AGGREGATE: "aggregate_figures",
 }
-_OFFERING: Final = frozenset(
+OFFERING: Final = frozenset(
     {Outcome.CLARIFICATION, Outcome.REFUSED, Outcome.FAILED, Outcome.CANCELLED, Outcome.EXPIRED}
 )
 
@@ -94,6 +95,8 @@ class Subject:
     catalog: Catalog | None
     tables: tuple[str, ...]
     texts: Texts
+    chosen: Choices
+    """What the person chose before: these options come first."""
 
     @property
     def stem(self) -> str:
@@ -103,7 +106,7 @@ class Subject:
 
 def class_of(outcome: Outcome, code: FailureCode | None, trigger: Trigger | None) -> str | None:
     """Return the class of options of an outcome, or None if it offers none."""
-    if outcome not in _OFFERING:
+    if outcome not in OFFERING:
         return None
     if outcome is Outcome.EXPIRED:
         return "amount"
@@ -132,20 +135,24 @@ def trigger_of(outcome: Outcome, code: FailureCode | None) -> Trigger:
 
 
 def options(name: str, subject: Subject) -> tuple[Option, ...]:
-    """Return the options of a class, numbered from 1."""
-    listed = subject.texts.options[name][:OPTIONS_MAX]
+    """Return the options of a class, numbered from 1: what the person chose before comes first, else the owner's order."""
+    keyed: dict[str, tuple[OptionText, int]] = {}
+    for link in subject.texts.options[name]:
+        place = 1 + sum(other.action is link.action for other, _ in keyed.values())
+        keyed[f"{name}.{link.action}" + (f"_{place}" if place > 1 else "")] = link, place
+    keys = sorted(keyed, key=lambda key: -subject.chosen.count_of(key))[:OPTIONS_MAX]
     choose = subject.texts.questions["choose_source"]
     # Of what nobody counts ("weather") there is no such question.
     sound = (label for label in _tables(subject) if not grammar_faults(choose.format(label=label)))
     offered = list(islice(sound, OPTIONS_MAX))
     figures = _figures(subject)
     options: list[Option] = []
-    for n, link in enumerate(listed, 1):
-        # The first choice of data asks what there is; each further one names data that there is.
-        earlier = sum(before.action is OptionAction.CHOOSE_SOURCE for before in listed[: n - 1])
-        is_open = name in ("table", "reading") and earlier == 0
-        label = None if is_open or not offered else offered[(earlier - 1) % len(offered)]
-        options.append(_option(str(n), link, subject, label, figures))
+    for n, key in enumerate(keys, 1):
+        link, place = keyed[key]
+        # The owner's first choice of data asks what there is; each further one names data that there is.
+        is_open = name in ("table", "reading") and place == 1
+        label = None if is_open or not offered else offered[(place - 2) % len(offered)]
+        options.append(_option(str(n), link, subject, label, figures).model_copy(update={"key": key}))
     return tuple(options)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from querybus.bus.connection import Connected
 from querybus.bus.stores.values import ValueStore
 from querybus.core.stored.boards import Boards
+from querybus.core.stored.choices import Choices
 from querybus.core.stored.preferences import Preferences
 from querybus.core.stored.quality import Quality
 from querybus.core.topology import BOARDS, KNOWLEDGE, PREFERENCES, QUALITY
@@ -23,6 +24,13 @@ class PreferenceStore(ValueStore[Preferences]):
 
     def __init__(self, holder: Connected, *, follow: bool = False) -> None:
         super().__init__(holder, PREFERENCES, Preferences, lambda *_: Preferences(), follow=follow)
+
+
+class ChoiceStore(ValueStore[Choices]):
+    """Which options people chose, by tenant and `choices_name` of the user, in the bucket of the preferences."""
+
+    def __init__(self, holder: Connected) -> None:
+        super().__init__(holder, PREFERENCES, Choices, lambda *_: Choices(), follow=False)
 
 
 class BoardStore(ValueStore[Boards]):

@@ -82,7 +82,8 @@ def as_chosen(asked: Envelope[Asked], turns: Sequence[Entry]) -> Envelope[Asked]
     if not options or place > len(options):
         return asked
     option = options[place - 1]
-    clarifies = Clarifies(query_id=before.query_id, option_id=option.id, action=OptionAction(option.action))
+    action = OptionAction(option.action)
+    clarifies = Clarifies(query_id=before.query_id, option_id=option.id, action=action, key=option.key)
     # Whoever names a connection in the request means it; another credential of the same person may have fewer of them.
     connection = (option.connection or before.connection) if asked.body.connections else asked.connection
     if connection not in (asked.connection, *asked.body.connections):

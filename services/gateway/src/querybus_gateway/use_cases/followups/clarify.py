@@ -52,12 +52,13 @@ async def clarify(
         return Problem(
             ProblemCode.NO_CLARIFICATION, more={"outcome": answer.outcome.value, "query_id": finished.query_id}
         )
-    question, action, connection = request.question, OptionAction.ADD_FILTER, finished.connection
+    question, action, connection, key = request.question, OptionAction.ADD_FILTER, finished.connection, ""
     if request.option_id is not None:
         option = next((option for option in answer.options if option.id == request.option_id), None)
         if option is None:
             return Problem(ProblemCode.UNKNOWN_OPTION, "the ids stand in the answer's `options`")
         question, action, connection = option.question, option.action, option.connection or connection
+        key = option.key
     known = {name: getattr(finished.options, name) for name in RequestOptions.model_fields}
     return await queries.ask(
         AskRequest.model_construct(
@@ -69,5 +70,7 @@ async def clarify(
         credential,
         idempotency_key=idempotency_key,
         wait_seconds=wait_seconds,
-        continues=Clarifies(query_id=finished.query_id, option_id=request.option_id or OWN_WORDS, action=action),
+        continues=Clarifies(
+            query_id=finished.query_id, option_id=request.option_id or OWN_WORDS, action=action, key=key
+        ),
     )

@@ -1,5 +1,6 @@
 // An answer as a card: sentence, picture, rows, how it was read, ways on.
 
+import { choicesPart } from "./choices.js";
 import { draw, kindOf, kindsOf, switched } from "./chart.js";
 import { pinMenu } from "./boards.js";
 import { button, copy, download, h } from "./dom.js";
@@ -57,7 +58,7 @@ function options(answer, context) {
   const list = answer.options.map((option, place) =>
     button(`${place + 1}. ${option.text}`, () => context.goOn((key) => context.bus.clarify(answer.query_id, { optionId: option.id, key }), option.question), { class: "option" }),
   );
-  return h("div", { class: "options" }, list, h("p", { class: "quiet" }, context.texts.ownWords));
+  return h("div", { class: "options" }, list, h("p", { class: "quiet" }, context.texts.ownWords), choicesPart(context));
 }
 
 function confirmation(answer, context) {

@@ -194,6 +194,8 @@ export class QueryBus {
   turns(threadId: string, how?: { limit?: number; before?: number; signal?: AbortSignal }): Promise<{ thread_id: string; turns: Turn[] }>;
   fork(threadId: string, how?: { queryId?: string }): Promise<Thread>;
   deleteThread(threadId: string): Promise<void>;
+  choices(how?: { signal?: AbortSignal }): Promise<{ choices: { kind: string; option: string; count: number }[] }>;
+  forgetChoices(how?: { kind?: string }): Promise<{ choices: { kind: string; option: string; count: number }[] }>;
   connections(how?: { signal?: AbortSignal }): Promise<{ connections: { name: string; description: string }[] }>;
   definition(connection: string, name: string, how?: { language?: "en" | "zh"; signal?: AbortSignal }): Promise<Metric & { connection: string }>;
   definitions(connection: string, how?: { language?: "en" | "zh"; signal?: AbortSignal }): Promise<Definitions>;

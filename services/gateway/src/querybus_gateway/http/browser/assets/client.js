@@ -296,6 +296,16 @@ export class QueryBus {
     return this.#json("DELETE", `/v1/admin/keys/${part(name)}`, {});
   }
 
+  /** Which of the options that were offered the caller chose, and how often: `{choices: [{kind, option, count}]}`. */
+  choices({ signal } = {}) {
+    return this.#json("GET", "/v1/preferences/choices", { signal });
+  }
+
+  /** Forget the choices of a kind of question, or all; what is left. */
+  forgetChoices({ kind } = {}) {
+    return this.#json("DELETE", `/v1/preferences/choices${kind ? `?kind=${part(kind)}` : ""}`, {});
+  }
+
   /** Who is calling, and what it may do. */
   me({ signal } = {}) {
     return this.#json("GET", "/v1/me", { signal });
