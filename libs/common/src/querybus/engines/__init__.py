@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
+from collections.abc import Mapping
 from typing import Final, assert_never
 
 from querybus.engines.bigquery import BIGQUERY
@@ -39,5 +39,5 @@ def _record(dialect: Dialect) -> Engine:
             assert_never(dialect)
 
 
-ENGINES: Final = MappingProxyType({dialect: _record(dialect) for dialect in Dialect})
+ENGINES: Final[Mapping[Dialect, Engine]] = {dialect: _record(dialect) for dialect in Dialect}
 """The record of each dialect; a dialect without one is a type error."""

@@ -1,4 +1,8 @@
-"""BigQuery: the facts of its SQL."""
+"""BigQuery: the facts of its SQL.
+
+Sources: BigQuery's manual. Functions: "Function reference (alphabetical)". Names: "Introduction to INFORMATION_SCHEMA" and the meta-tables
+__TABLES__ and __TABLES_SUMMARY__.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""MySQL: the facts of its SQL."""
+"""MySQL and MariaDB: the facts of their SQL.
+
+Sources: the MySQL Reference Manual. Functions: the chapter "Functions and Operators", and MariaDB's "Built-in Functions". Names:
+"The mysql System Schema", "INFORMATION_SCHEMA Tables", "MySQL Performance Schema", "MySQL sys Schema" and "ndbinfo: The NDB
+Cluster Information Database". All of these are schemas, so that no table of the engine's own is read without one.
+"""
 
 from __future__ import annotations
 
@@ -25,25 +30,25 @@ MYSQL: Final = Engine(
     table_case_counts=True,
     has_structs=False,
     pseudo_columns=frozenset(),
-    system_schemas=names("information_schema mysql performance_schema sys"),
+    system_schemas=names("information_schema mysql performance_schema sys ndbinfo"),
     system_names=None,
     functions=names(
         """
-        adddate addtime any_value ascii bin bit_and bit_count bit_length bit_or bit_xor char concat_ws conv convert_tz
-        crc32 curdate current_date current_time current_timestamp curtime date date_add date_format date_sub datediff
-        day dayname dayofmonth dayofweek dayofyear elt export_set field find_in_set format from_base64 from_days
-        from_unixtime get_format group_concat hex hour inet6_aton inet6_ntoa inet_aton inet_ntoa insert interval is_ipv4
-        is_ipv6 is_uuid isnull json_array json_array_append json_array_insert json_arrayagg json_compact json_contains
-        json_contains_path json_depth json_detailed json_exists json_extract json_insert json_keys json_length
-        json_loose json_merge_patch json_merge_preserve json_object json_objectagg json_overlaps json_pretty json_query
-        json_quote json_remove json_replace json_search json_set json_storage_size json_type json_unquote json_valid
-        json_value last_day lcase localtime localtimestamp locate lpad make_set makedate maketime match md5 median
-        microsecond mid minute month monthname natural_sort_key now oct ord percentile_cont percentile_disc period_add
-        period_diff quarter quote regexp_instr regexp_like regexp_replace regexp_substr repeat row rpad sec_to_time
-        second sha sha1 sha2 soundex space std str_to_date strcmp subdate substring_index subtime sysdate time
-        time_format time_to_sec timediff timestamp timestampadd timestampdiff to_base64 to_char to_days to_seconds
-        truncate ucase unhex unix_timestamp utc_date utc_time utc_timestamp uuid week weekday weekofyear weight_string
-        year yearweek
+        add_months adddate addtime any_value ascii bin bit_and bit_count bit_length bit_or bit_xor char chr concat_ws
+        conv convert_tz crc32 curdate current_date current_time current_timestamp curtime date date_add date_format
+        date_sub datediff day dayname dayofmonth dayofweek dayofyear decode elt encode export_set extract field
+        find_in_set format from_base64 from_days from_unixtime get_format group_concat hex hour inet6_aton inet6_ntoa
+        inet_aton inet_ntoa insert interval is_ipv4 is_ipv6 is_uuid isnull json_array json_array_append
+        json_array_insert json_arrayagg json_compact json_contains json_contains_path json_depth json_detailed
+        json_exists json_extract json_insert json_keys json_length json_loose json_merge_patch json_merge_preserve
+        json_object json_objectagg json_overlaps json_pretty json_query json_quote json_remove json_replace json_search
+        json_set json_storage_size json_type json_unquote json_valid json_value last_day lcase localtime localtimestamp
+        locate lpad make_set makedate maketime match md5 median microsecond mid minute month monthname natural_sort_key
+        now nvl nvl2 oct ord percentile_cont percentile_disc period_add period_diff quarter quote regexp_instr
+        regexp_like regexp_replace regexp_substr repeat row rpad sec_to_time second sha sha1 sha2 soundex space std
+        str_to_date strcmp subdate substring_index subtime sysdate time time_format time_to_sec timediff timestamp
+        timestampadd timestampdiff to_base64 to_char to_days to_seconds truncate ucase unhex unix_timestamp utc_date
+        utc_time utc_timestamp uuid week weekday weekofyear weight_string year yearweek
         """
     ),
     table_functions=names("json_table"),

@@ -1,4 +1,8 @@
-"""PostgreSQL: the facts of its SQL."""
+"""PostgreSQL: the facts of its SQL.
+
+Sources: PostgreSQL's manual. Functions: the chapter "Functions and Operators", and the extensions fuzzystrmatch, pg_trgm and
+unaccent. Names: the chapters "System Catalogs" and "System Views", all of which begin with pg_, and "The Information Schema".
+"""
 
 from __future__ import annotations
 
@@ -31,31 +35,31 @@ POSTGRESQL: Final = Engine(
     functions=names(
         """
         acosd acosh age any_value array_agg array_append array_cat array_dims array_length array_lower array_ndims
-        array_position array_positions array_prepend array_remove array_replace array_to_json array_to_string
-        array_upper ascii asind asinh atan2d atand atanh bit_and bit_count bit_or bit_xor bool bool_and bool_or box
-        bpchar btrim cardinality cbrt chr circle clock_timestamp convert_from convert_to corr cosd cosh cotd covar_pop
-        covar_samp crc32 date date_add date_bin date_part date_subtract date_trunc daterange decode difference div
-        dmetaphone encode erf erfc every extract float4 float8 format gcd gen_random_uuid generate_series
-        generate_subscripts get_bit get_byte initcap int2 int4 int4range int8 int8range interval isempty isfinite isodow
+        array_position array_positions array_prepend array_remove array_replace array_reverse array_sort array_to_json
+        array_to_string array_upper ascii asind asinh atan2d atand atanh bit_and bit_count bit_or bit_xor bool bool_and
+        bool_or box bpchar btrim cardinality cbrt chr circle clock_timestamp convert_from convert_to corr cosd cosh cotd
+        covar_pop covar_samp crc32 date date_add date_bin date_part date_subtract date_trunc daterange decode difference
+        div dmetaphone encode erf erfc every extract float4 float8 format gcd gen_random_uuid generate_series
+        generate_subscripts get_bit get_byte host initcap int2 int4 int4range int8 int8range interval isempty isfinite
         json json_agg json_array json_array_elements json_array_elements_text json_array_length json_build_array
         json_build_object json_each json_each_text json_exists json_extract_path json_extract_path_text json_object
         json_object_agg json_object_keys json_query json_strip_nulls json_to_record json_to_recordset json_typeof
         json_value jsonb jsonb_agg jsonb_array_elements jsonb_array_elements_text jsonb_array_length jsonb_build_array
-        jsonb_build_object jsonb_each jsonb_each_text jsonb_extract_path jsonb_extract_path_text jsonb_insert
-        jsonb_object jsonb_object_agg jsonb_object_keys jsonb_path_exists jsonb_path_match jsonb_path_query
-        jsonb_path_query_array jsonb_path_query_first jsonb_pretty jsonb_set jsonb_set_lax jsonb_strip_nulls
-        jsonb_to_record jsonb_to_recordset jsonb_typeof justify_days justify_hours justify_interval lcm levenshtein
-        lower_inc lower_inf lpad make_date make_interval make_time make_timestamp make_timestamptz md5 metaphone
-        min_scale mode normalize now num_nonnulls num_nulls numeric numrange overlay parse_ident percentile_cont
-        percentile_disc phraseto_tsquery plainto_tsquery point quote_ident quote_literal quote_nullable range_agg
-        range_intersect_agg range_merge regexp_count regexp_instr regexp_like regexp_match regexp_matches regexp_replace
-        regexp_split_to_array regexp_split_to_table regexp_substr regr_avgx regr_avgy regr_count regr_intercept regr_r2
-        regr_slope regr_sxx regr_sxy regr_syy repeat row row_to_json rpad scale setweight sha224 sha256 sha384 sha512
-        similarity sind sinh soundex split_part starts_with statement_timestamp string_agg string_to_array
-        string_to_table strip strpos substring_index tand tanh text timeofday timestamptz to_ascii to_char to_date
-        to_hex to_json to_jsonb to_number to_timestamp to_tsquery to_tsvector transaction_timestamp trim_array
-        trim_scale trunc ts_headline ts_rank ts_rank_cd tsrange tstzrange unaccent unistr unnest upper_inc upper_inf
-        varchar websearch_to_tsquery width_bucket word_similarity
+        jsonb_build_object jsonb_contains jsonb_each jsonb_each_text jsonb_exists jsonb_extract_path
+        jsonb_extract_path_text jsonb_insert jsonb_object jsonb_object_agg jsonb_object_keys jsonb_path_exists
+        jsonb_path_match jsonb_path_query jsonb_path_query_array jsonb_path_query_first jsonb_pretty jsonb_set
+        jsonb_set_lax jsonb_strip_nulls jsonb_to_record jsonb_to_recordset jsonb_typeof justify_days justify_hours
+        justify_interval lcm levenshtein like lower_inc lower_inf lpad make_date make_interval make_time make_timestamp
+        make_timestamptz md5 metaphone min_scale mode normalize now num_nonnulls num_nulls numeric numrange overlay
+        parse_ident percentile_cont percentile_disc phraseto_tsquery plainto_tsquery point quote_ident quote_literal
+        quote_nullable range_agg range_intersect_agg range_merge regexp_count regexp_instr regexp_like regexp_match
+        regexp_matches regexp_replace regexp_split_to_array regexp_split_to_table regexp_substr regr_avgx regr_avgy
+        regr_count regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy repeat row row_to_json rpad scale
+        setweight sha224 sha256 sha384 sha512 similarity sind sinh soundex split_part starts_with statement_timestamp
+        string_agg string_to_array string_to_table strip strpos tand tanh text time timeofday timestamp timestamptz
+        to_ascii to_char to_date to_hex to_json to_jsonb to_number to_timestamp to_tsquery to_tsvector
+        transaction_timestamp trim_array trim_scale trunc ts_headline ts_rank ts_rank_cd tsrange tstzrange unaccent
+        unistr unnest upper_inc upper_inf varchar websearch_to_tsquery width_bucket word_similarity
         """
     ),
     table_functions=names(

@@ -32,21 +32,25 @@ def keep_case(name: str) -> str:
 
 def ascii_lower(name: str) -> str:
     """Return the name with A to Z in lower case and no other letter changed: U+212A is no k."""
-    return name.translate(_ASCII_LOWER)
+    return name.lower() if name.isascii() else name.translate(_ASCII_LOWER)
 
 
 def ascii_upper(name: str) -> str:
     """Return the name with a to z in upper case and no other letter changed."""
-    return name.translate(_ASCII_UPPER)
+    return name.upper() if name.isascii() else name.translate(_ASCII_UPPER)
 
 
 def lower(name: str) -> str:
     """Return the name in lower case, letter by letter, where the letter comes back from it."""
+    if name.isascii():
+        return name.lower()
     return "".join(folded if (folded := letter.lower()).upper() == letter else letter for letter in name)
 
 
 def upper(name: str) -> str:
     """Return the name in upper case, letter by letter, where the letter comes back from it."""
+    if name.isascii():
+        return name.upper()
     return "".join(folded if (folded := letter.upper()).lower() == letter else letter for letter in name)
 
 

@@ -1,4 +1,8 @@
-"""Snowflake: the facts of its SQL."""
+"""Snowflake: the facts of its SQL.
+
+Sources: Snowflake's manual. Functions: "Function and stored procedure reference". Names: "Snowflake Information Schema" and "SNOWFLAKE
+database" with its schemas. All of these are schemas, so that no view of the engine's own is read without one.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +29,9 @@ SNOWFLAKE: Final = Engine(
     table_case_counts=False,
     has_structs=True,
     pseudo_columns=names("LEVEL"),
-    system_schemas=names("information_schema snowflake account_usage organization_usage"),
+    system_schemas=names(
+        "information_schema snowflake account_usage organization_usage reader_account_usage data_sharing_usage"
+    ),
     system_names=None,
     functions=names(
         """

@@ -1,4 +1,9 @@
-"""SQLite: the facts of its SQL."""
+"""SQLite: the facts of its SQL.
+
+Sources: SQLite's manual. Functions: "Built-In Scalar SQL Functions", "Built-in Aggregate Functions", "Date And Time Functions",
+"Built-In Mathematical SQL Functions", "JSON Functions And Operators" and "The Percentile Extension". Names: "The Schema Table",
+"PRAGMA functions" and "The DBSTAT Virtual Table".
+"""
 
 from __future__ import annotations
 
@@ -30,13 +35,13 @@ SQLITE: Final = Engine(
     system_names=re.compile(r"sqlite_|pragma_|(dbstat|bytecode|tables_used|completion|fsdir|zipfile|csv)$"),
     functions=names(
         """
-        acosh asinh atanh char cosh date datetime format glob group_concat hex ifnull iif json json_array
-        json_array_length json_error_position json_extract json_group_array json_group_object json_insert json_object
-        json_patch json_pretty json_quote json_remove json_replace json_set json_type json_valid jsonb jsonb_array
-        jsonb_extract jsonb_group_array jsonb_group_object jsonb_insert jsonb_object jsonb_patch jsonb_remove
-        jsonb_replace jsonb_set julianday like likelihood likely median percentile percentile_cont percentile_disc
-        printf quote randomblob sinh soundex strftime string_agg substring tanh time timediff total typeof unhex unicode
-        unistr unistr_quote unixepoch unlikely zeroblob
+        acosh asinh atanh char cosh current_date current_time current_timestamp date datetime format glob group_concat
+        hex ifnull iif json json_array json_array_length json_error_position json_extract json_group_array
+        json_group_object json_insert json_object json_patch json_pretty json_quote json_remove json_replace json_set
+        json_type json_valid jsonb jsonb_array jsonb_extract jsonb_group_array jsonb_group_object jsonb_insert
+        jsonb_object jsonb_patch jsonb_remove jsonb_replace jsonb_set julianday like likelihood likely median percentile
+        percentile_cont percentile_disc printf quote randomblob sinh soundex strftime string_agg substring tanh time
+        timediff total typeof unhex unicode unistr unistr_quote unixepoch unlikely zeroblob
         """
     ),
     table_functions=names("generate_series json_each json_tree"),

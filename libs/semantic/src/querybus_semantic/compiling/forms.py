@@ -6,9 +6,9 @@ type error, and so is a dialect without forms.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
-from types import MappingProxyType
 from typing import Final, assert_never
 
 from querybus.core.catalog import Dialect
@@ -275,4 +275,4 @@ def _forms(dialect: Dialect) -> Forms:
             assert_never(dialect)
 
 
-FORMS: Final = MappingProxyType({dialect: _forms(dialect) for dialect in Dialect})
+FORMS: Final[Mapping[Dialect, Forms]] = {dialect: _forms(dialect) for dialect in Dialect}
