@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ from querybus_generator.generate import Resources, generate
 from querybus_generator.linking.linker import Linker
 from querybus_generator.linking.routing import Candidate, Profile, Route, Router, decide, rank
 from querybus_generator.ports import Ports
+from querybus_translator import Translated, translate
 
 
 def catalog(name: str, **tables: tuple[str, ...]) -> Catalog:
@@ -204,3 +206,43 @@ async def test_a_profile_is_made_once_for_a_catalog():
     first = dict(router._kept)  # pyright: ignore[reportPrivateUsage]
     await router.route("orders", candidates, tenant="acme")
     assert all(first[key][1] is profile for key, (_, profile) in router._kept.items())  # pyright: ignore[reportPrivateUsage]
+
+
+@pytest.mark.parametrize(
+    ("question", "opening"),
+    [
+        ("What data do you have?", "- The web shop: "),
+        ("what can I ask?", "- The web shop: "),
+        ("你有哪些数据？", "- The web shop："),
+        ("Which tables are there?", "- The web shop: "),
+    ],
+)
+async def test_what_there_is_to_ask_names_every_connection_with_its_subjects(question: str, opening: str):
+    said = (await run(question)).body.reply
+    assert opening in said, said
+    assert "- Wards and patients of the clinic" in said
+    assert "patient" in said or "病人" in said
+    assert "- library" in said
+    assert "book" in said.lower() or "图书" in said
+
+
+async def test_every_example_of_what_can_be_asked_has_been_read():
+    said = (await run("What data do you have?")).body.reply
+    examples = [line for line in said.splitlines() if line.endswith("?")]
+    assert len(examples) == 3, said
+    for example in examples:
+        assert isinstance((await run(example)).body, Drafted | Concluded)
+        assert any(isinstance(translate(example, known, today=date(2026, 6, 1)), Translated) for known in CATALOGS)
+
+
+async def test_a_connection_that_does_not_serve_the_tenant_is_not_named():
+    closed = tuple(
+        item.model_copy(update={"policy": ConnectionPolicy(tenants_allowed=("other",))})
+        if item.name == "clinic"
+        else item
+        for item in CONNECTIONS
+    )
+    said = (await run("What data do you have?", known=closed)).body.reply
+    assert "clinic" not in said
+    assert "patient" not in said
+    assert "The web shop" in said

@@ -135,6 +135,7 @@ async def generate(envelope: Drafting, delivery: Delivery, *, ports: Ports, reso
         choices=routed.choices,
         fits=routed.fits,
         asked_of=label_of(connection, envelope) if routed.is_one_of_several else "",
+        sources=routed.candidates,
     )
     if isinstance(envelope.body, Returned):
         return await _again(subject, envelope.body, ports.history)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
 from querybus.core.asking_back import Clarification, Option, OptionAction, Trigger
-from querybus.core.catalog import Catalog, Language
+from querybus.core.catalog import Catalog, Language, Table
 from querybus.core.envelope import Classification, Envelope, concluded, drafted
 from querybus.core.failure import FailureCode
 from querybus.core.messages import (
@@ -26,15 +26,16 @@ from querybus.core.stored.models import USUAL_PROMPTING, Prompting
 from querybus.core.subjects import StageName
 from querybus.text.knowledge import Entry
 from querybus.text.labels import table_label
-from querybus.text.words import word_set, words_of
+from querybus.text.words import plural, word_set, words_of
 from querybus_generator.conversation.turns import Turn
 from querybus_generator.linking.linker import Prepared
 from querybus_generator.linking.near import Near
+from querybus_generator.linking.routing import Candidate
 from querybus_generator.ports import ChatModel, Meaning, Progress
 from querybus_generator.prompts.template import fill
 from querybus_generator.prompts.texts import Texts
 from querybus_generator.steps.classify import classify
-from querybus_translator import NotRead, likely_sql
+from querybus_translator import NotRead, Translated, likely_sql, translate
 
 OPTIONS_MAX: Final = 3
 
@@ -42,6 +43,7 @@ SUBJECTS_SHOWN_MAX: Final = 8
 
 
 EXAMPLES_SHOWN_MAX: Final = 3
+EXAMPLES_TRIED_MAX: Final = 8
 
 
 EXAMPLES_SENT_MAX: Final = 4
@@ -86,6 +88,8 @@ class Subject:
     """Whether any connection seems to be about the question."""
     asked_of: str = ""
     """What people call the connection, where it was chosen among several."""
+    sources: tuple[Candidate, ...] = ()
+    """All connections that the question could have gone to."""
 
     @property
     def catalog(self) -> Catalog:
@@ -207,7 +211,7 @@ def clarification(
     codes = {Trigger.MISSING_DATABASE_INFO: FailureCode.MISSING_DATABASE_INFO}
     options = options or tuple(
         Option(id=str(number), text=text, question=text, action=OptionAction.CHOOSE_SOURCE)
-        for number, text in enumerate(questions or example_questions(subject, table_subjects(subject)), 1)
+        for number, text in enumerate(questions or example_questions(subject), 1)
     )
     return concluded(
         subject.envelope,
@@ -264,19 +268,39 @@ def settled_classification(
     return result
 
 
-def table_subjects(subject: Subject) -> tuple[str, ...]:
+def table_subjects(subject: Subject, catalog: Catalog | None = None) -> tuple[str, ...]:
     """Return what can be asked about, widest tables first: display names, and for analysts table names as well."""
-    envelope, catalog = subject.envelope, subject.catalog
-    names = [
-        table.display_names.get(envelope.language)
-        or (table.name if envelope.audience == "analyst" else table_label(table, envelope.language, catalog))
-        for table in sorted(catalog.tables, key=lambda table: -len(table.columns))
-    ]
-    return tuple(dict.fromkeys(name for name in names if name))[:SUBJECTS_SHOWN_MAX]
+    return tuple(name for name, _ in _named_tables(subject, catalog or subject.catalog))[:SUBJECTS_SHOWN_MAX]
 
 
-def example_questions(subject: Subject, subjects: tuple[str, ...]) -> list[str]:
-    return [fill(subject.texts.example, {"subject": item}) for item in subjects[:EXAMPLES_SHOWN_MAX]]
+def _named_tables(subject: Subject, catalog: Catalog) -> list[tuple[str, Table]]:
+    envelope = subject.envelope
+    named: dict[str, Table] = {}
+    for table in sorted(catalog.tables, key=lambda table: -len(table.columns)):
+        is_analyst = envelope.audience == "analyst"
+        label = table.name if is_analyst else table_label(table, envelope.language, catalog)
+        name = table.display_names.get(envelope.language) or label
+        if name:
+            named.setdefault(name, table)
+    return list(named.items())
+
+
+def example_questions(subject: Subject, catalog: Catalog | None = None, count: int = EXAMPLES_SHOWN_MAX) -> list[str]:
+    """Return questions about tables that have rows; each was read by the translator."""
+    catalog = catalog or subject.catalog
+    language, is_analyst = subject.envelope.language, subject.envelope.audience == "analyst"
+    questions: list[str] = []
+    for name, table in _named_tables(subject, catalog)[:EXAMPLES_TRIED_MAX]:
+        called = plural(name) if language == "en" and not is_analyst else name
+        question = fill(subject.texts.example, {"subject": called})
+        if len(questions) >= count:
+            break
+        if table.row_estimate == 0:
+            continue
+        read = translate(question, catalog, language=language, today=subject.today, asks_back=False)
+        if isinstance(read, Translated):
+            questions.append(question)
+    return questions
 
 
 def subject_list(subjects: tuple[str, ...], language: Language) -> str:

@@ -126,7 +126,7 @@ def _check(texts: Texts) -> None:
     render_question(texts.prompt, catalog, (), Spoken(question="?", today=dt.date(2000, 1, 1)), with_values=False)
     fill(texts.prompt.advice, dict.fromkeys(_ADVICE_PLACES, "x"))
     for name in TOPICS:
-        fill(texts.topic(name), {"subjects": "x", "examples": "x", "tables": "x"})
+        fill(texts.topic(name), {"subjects": "x", "sources": "x", "examples": "x", "tables": "x"})
     fill(texts.chat, {"subjects": "x", "examples": "x"})
     fill(texts.example, {"subject": "x"})
     fill(texts.note_defined, {"word": "x", "meaning": "x"})

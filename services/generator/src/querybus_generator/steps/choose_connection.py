@@ -35,6 +35,8 @@ class Routed:
     fits: bool = True
     """Whether any connection seems to be about the question."""
     choices: tuple[Connection, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
+    """All connections that the caller may ask."""
 
 
 async def route(
@@ -62,12 +64,19 @@ async def route(
         names = () if is_thread else tuple(known)[:CHOICES_MAX]
         first = envelope.connection if is_thread else next(iter(known), envelope.connection)
         choices = tuple(known[name] for name in names) if len(names) > 1 else ()
-        return Routed(_at(envelope, first), is_one_of_several=len(known) > 1, fits=False, choices=choices)
+        return Routed(
+            _at(envelope, first),
+            is_one_of_several=len(known) > 1,
+            fits=False,
+            choices=choices,
+            candidates=tuple(candidates),
+        )
     return Routed(
         _at(envelope, result.connection),
         is_one_of_several=len(known) > 1,
         fits=result.fits,
         choices=tuple(known[name] for name in result.choices) if len(result.choices) > 1 else (),
+        candidates=tuple(candidates),
     )
 
 

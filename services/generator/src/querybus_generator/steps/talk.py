@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Final
 
-from querybus.core.catalog import Table
+from querybus.core.catalog import Catalog, Table
 from querybus.core.envelope import Envelope
 from querybus.core.messages import Analysis, Concluded
 from querybus.llm.dialogue import ChatMessage, ModelReply
+from querybus.sql.names.visible_catalog import visible
 from querybus.text.labels import column_label, table_label
 from querybus_generator.prompts.template import fill
+from querybus_generator.steps.choose_connection import label_of
 from querybus_generator.steps.classify import ChatTopic, asked_term, chat_topic
-from querybus_generator.subject import Subject, concluded_reply, example_questions, subject_list, table_subjects
+from querybus_generator.subject import (
+    EXAMPLES_SHOWN_MAX,
+    Subject,
+    concluded_reply,
+    example_questions,
+    subject_list,
+    table_subjects,
+)
 
 REPLY_LENGTH_MAX: Final = 4_000
 TABLES_SHOWN_MAX: Final = 12
+SOURCES_SHOWN_MAX: Final = 12
 COLUMNS_SHOWN_MAX: Final = 8
 _OF_THE_MODEL: Final[frozenset[ChatTopic]] = frozenset({"greeting", "thanks"})
 """What a model may say in its own words; everything else has one right answer."""
@@ -28,14 +39,7 @@ async def talk(subject: Subject) -> Envelope[Concluded]:
         return concluded_reply(subject, meaning, Analysis())
     topic = chat_topic(envelope.question)
     subjects = table_subjects(subject)
-    reply = fill(
-        subject.texts.topic(topic or "abilities"),
-        {
-            "subjects": subject_list(subjects, envelope.language),
-            "examples": "\n".join(example_questions(subject, subjects)),
-            "tables": "\n".join(_table_line(table, subject) for table in subject.catalog.tables[:TABLES_SHOWN_MAX]),
-        },
-    ).strip()
+    reply = await asyncio.to_thread(_reply, subject, topic or "abilities", subjects)
     analysis = Analysis()
     if subject.model is not None and (topic is None or topic in _OF_THE_MODEL):
         said = await _model_reply(subject, subjects)
@@ -43,6 +47,51 @@ async def talk(subject: Subject) -> Envelope[Concluded]:
             reply = said.text.strip()[:REPLY_LENGTH_MAX]
             analysis = Analysis(model=said.model, tokens_in=said.tokens_in, tokens_out=said.tokens_out)
     return concluded_reply(subject, reply, analysis)
+
+
+def _reply(subject: Subject, topic: ChatTopic, subjects: tuple[str, ...]) -> str:
+    """Return the text of a topic, over one connection or over all that the caller may ask."""
+    sources = _sources(subject)
+    several = len(sources) > 1
+    count = 1 if several else EXAMPLES_SHOWN_MAX
+    texts = subject.texts.topic(topic)
+    examples: list[str] = []
+    if "{{examples}}" in texts:
+        for _, catalog in sources[:EXAMPLES_SHOWN_MAX]:
+            examples += example_questions(subject, catalog, count)
+    lines = [_source_line(subject, label, catalog) for label, catalog in sources]
+    tables = [_table_line(table, subject) for table in subject.catalog.tables[:TABLES_SHOWN_MAX]]
+    return fill(
+        texts,
+        {
+            "subjects": "" if several else subject_list(subjects, subject.envelope.language),
+            "sources": "\n".join(lines) if several else "",
+            "examples": "\n".join(dict.fromkeys(examples)),
+            "tables": "\n".join(filter(None, lines if several else tables)),
+        },
+    ).strip()
+
+
+def _sources(subject: Subject) -> list[tuple[str, Catalog]]:
+    """Return what people call each connection that the caller may ask, with what its policy shows of it."""
+    if len(subject.sources) < 2:
+        return [("", subject.catalog)]
+    envelope = subject.envelope
+    called = [label_of(item.connection, envelope) for item in subject.sources]
+    return [
+        (
+            label if called.count(label) == 1 else f"{label} ({item.connection.name})",
+            visible(item.catalog, item.connection.policy.of(envelope.tenant)),
+        )
+        for label, item in zip(called, subject.sources[:SOURCES_SHOWN_MAX], strict=False)
+    ]
+
+
+def _source_line(subject: Subject, label: str, catalog: Catalog) -> str:
+    """Return a connection with what can be asked of it, as the audience may read it."""
+    language = subject.envelope.language
+    subjects = subject_list(table_subjects(subject, catalog), language)
+    return f"- {label}{'：' if language == 'zh' else ': '}{subjects}" if subjects else f"- {label}"
 
 
 def meaning_of(subject: Subject) -> str | None:
