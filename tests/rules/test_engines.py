@@ -20,7 +20,6 @@ TABLES: Final = {
     "services/executor/src/querybus_executor/engines/registry.py": "the edge of each dialect",
     "services/executor/src/querybus_executor/connections/access_report.py": "what each engine tells of a user",
     "services/executor/src/querybus_executor/connections/database_url.py": "the schemes of addresses",
-    "services/executor/src/querybus_executor/connections/grants.py": "the statements that make a user of each engine",
     "services/executor/src/querybus_executor/connections/writers.py": "the writer of each dialect",
 }
 """Each has one line for every dialect: a match that ends in assert_never, or a table of all."""

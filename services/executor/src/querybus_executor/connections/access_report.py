@@ -11,7 +11,15 @@ from querybus.core.failure import Failure
 from querybus.engines import ENGINES
 from querybus.engines.mysql import MYSQL
 from querybus_executor.connections.config import ConnectionConfig
-from querybus_executor.connections.grants import mysql_grants, postgres_grants, reader_of
+from querybus_executor.connections.grants import (
+    ORACLE_READER,
+    clickhouse_reader,
+    mysql_grants,
+    mysql_reader,
+    postgres_grants,
+    postgres_reader,
+    snowflake_reader,
+)
 from querybus_executor.ports import Rows
 
 SECONDS_MAX: Final = 5.0
@@ -53,19 +61,24 @@ class AccessReport:
 
 async def access_report(config: ConnectionConfig, own: Own) -> AccessReport:
     """Return what can be found out; what the engine does not say stays empty."""
+    database = config.parsed_url.database or ""
     match config.dialect:
         case Dialect.POSTGRESQL:
             return await _of_postgres(config, own)
         case Dialect.MYSQL:
             return await _of_mysql(config, own)
-        case (
-            Dialect.SQLITE | Dialect.DUCKDB | Dialect.CLICKHOUSE | Dialect.ORACLE | Dialect.SNOWFLAKE | Dialect.BIGQUERY
-        ):
-            database = config.parsed_url.database or ""
-            version, role = (*await _row(own, ENGINES[config.dialect].version_query or ""), "", "")[:2]
-            return AccessReport(version, role, reader=reader_of(config.dialect, database))
+        case Dialect.CLICKHOUSE:
+            reader = clickhouse_reader(database)
+        case Dialect.SNOWFLAKE:
+            reader = snowflake_reader(database)
+        case Dialect.ORACLE:
+            reader = ORACLE_READER
+        case Dialect.SQLITE | Dialect.DUCKDB | Dialect.BIGQUERY:
+            reader = ()
         case _:
             assert_never(config.dialect)
+    version, role = (*await _row(own, ENGINES[config.dialect].version_query or ""), "", "")[:2]
+    return AccessReport(version, role, reader=reader)
 
 
 async def _of_postgres(config: ConnectionConfig, own: Own) -> AccessReport:
@@ -80,7 +93,7 @@ async def _of_postgres(config: ConnectionConfig, own: Own) -> AccessReport:
         tls,
         tables_unseen=sum(count - seen for _, _, count, seen in schemas),
         missing=postgres_grants(role, unseen) if role else (),
-        reader=reader_of(config.dialect, config.parsed_url.database or "", [item[:2] for item in schemas]),
+        reader=postgres_reader(config.parsed_url.database or "", [item[:2] for item in schemas] or (("public", ()),)),
         other_databases=others,
     )
 
@@ -94,9 +107,7 @@ async def _of_mysql(config: ConnectionConfig, own: Own) -> AccessReport:
     database = config.parsed_url.database or ""
     named = f"'{user}'@'{host}'" if account else "USER"
     # Of a database whose tables a user may not read, MySQL does not say that there are any.
-    return AccessReport(
-        version, account, tls, missing=mysql_grants(named, database), reader=reader_of(config.dialect, database)
-    )
+    return AccessReport(version, account, tls, missing=mysql_grants(named, database), reader=mysql_reader(database))
 
 
 async def _row(own: Own, statement: str) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, assert_never
 from urllib.parse import unquote
 
 from sqlalchemy.engine import URL, make_url
@@ -40,12 +40,6 @@ TITLES: Final = {scheme: ENGINES[dialect].title for scheme, dialect in DIALECTS.
 }
 _TUNNEL_PORT: Final = 5432
 _IN_FILES: Final = {"sqlite": "sqlite", "sqlite3": "sqlite", "duckdb": "duckdb", FILES: FILES}
-_PARAMETERS: Final[dict[str, frozenset[str]]] = {
-    "clickhouse": frozenset({"secure", "verify"}),
-    "oracle": frozenset({"protocol", "wallet_location", "config_dir"}),
-    "snowflake": frozenset({"warehouse", "role", "private_key_file", "host", "port", "protocol"}),
-    "bigquery": frozenset({"location", "credentials_file", "bytes_billed_max", "endpoint"}),
-}
 _CLICKHOUSE: Final = frozenset({"clickhouse", "clickhouses", "clickhousedb", "ch"})
 _CLICKHOUSE_NATIVE_PORTS: Final = frozenset({"9000", "9440"})
 _FILE_MODES: Final = frozenset({("mode", "ro"), ("access_mode", "read_only"), ("immutable", "1")})
@@ -81,6 +75,23 @@ def read_url(text: str, environment: Mapping[str, str], service: Mapping[str, st
     if scheme in mysql.SCHEMES:
         return mysql.mysql_address(scheme, split_url(text))
     return _other_address(scheme, text)
+
+
+def _parameters(dialect: Dialect) -> frozenset[str]:
+    """Return the parameters that a URL may have."""
+    match dialect:
+        case Dialect.CLICKHOUSE:
+            return frozenset({"secure", "verify"})
+        case Dialect.ORACLE:
+            return frozenset({"protocol", "wallet_location", "config_dir"})
+        case Dialect.SNOWFLAKE:
+            return frozenset({"warehouse", "role", "private_key_file", "host", "port", "protocol"})
+        case Dialect.BIGQUERY:
+            return frozenset({"location", "credentials_file", "bytes_billed_max", "endpoint"})
+        case Dialect.SQLITE | Dialect.DUCKDB | Dialect.POSTGRESQL | Dialect.MYSQL:
+            return frozenset()  # their addresses are read by modules of their own
+        case _:
+            assert_never(dialect)
 
 
 def service_name(text: str, environment: Mapping[str, str]) -> str | None:
@@ -177,7 +188,7 @@ def _other_address(scheme: str, text: str) -> Address:
         url = url.set(database=str(url.query["service_name"])).difference_update_query(["service_name"])
     if not url.database:
         raise BadAddress(f"a {TITLES[kind]} URL names its database: {kind}://user:password@host/database")
-    unknown = sorted(set(url.query) - _PARAMETERS[kind])
+    unknown = sorted(set(url.query) - _parameters(DIALECTS[kind]))
     if unknown:
         raise BadAddress(f"the URL's parameter {unknown[0]!r} is not known here: leave it out")
     port_number(None if url.port is None else str(url.port))

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, assert_never
-
-from querybus.core.catalog import Dialect
+from typing import Final
 
 READER: Final = "querybus_reader"
 _PASSWORD: Final = "'...'"  # noqa: S105 - a placeholder for the administrator to fill in
@@ -56,38 +54,37 @@ def mysql_grants(account: str, database: str) -> tuple[str, ...]:
     return (f"GRANT SELECT, SHOW VIEW ON {quoted(database, '`')}.* TO {account};",)
 
 
-def reader_of(dialect: Dialect, database: str, schemas: Sequence[tuple[str, Sequence[str]]] = ()) -> tuple[str, ...]:
-    """Return what makes a user that only reads, for an engine with users; nothing for files."""
-    match dialect:
-        case Dialect.POSTGRESQL:
-            return postgres_reader(database, schemas or (("public", ()),))
-        case Dialect.MYSQL:
-            account = f"'{READER}'@'%'"
-            made = f"CREATE USER {account} IDENTIFIED BY {_PASSWORD} WITH MAX_USER_CONNECTIONS 35;"
-            return (made, *mysql_grants(account, database))
-        case Dialect.CLICKHOUSE:
-            place = f"{quoted(database, '`')}.*"
-            return (
-                f"CREATE USER {READER} IDENTIFIED BY {_PASSWORD} SETTINGS max_execution_time = 60;",
-                f"GRANT SELECT, SHOW TABLES, SHOW COLUMNS ON {place} TO {READER};",
-            )
-        case Dialect.SNOWFLAKE:
-            place, _, schema = database.partition("/")
-            inside = f"{place}.{schema or 'PUBLIC'}"
-            return (
-                f"CREATE ROLE {READER};",
-                f"GRANT USAGE ON DATABASE {place} TO ROLE {READER};",
-                f"GRANT USAGE ON SCHEMA {inside} TO ROLE {READER};",
-                f"GRANT SELECT ON ALL TABLES IN SCHEMA {inside} TO ROLE {READER};",
-                f"GRANT SELECT ON FUTURE TABLES IN SCHEMA {inside} TO ROLE {READER};",
-            )
-        case Dialect.ORACLE:
-            return (
-                f'CREATE USER {READER} IDENTIFIED BY "...";',
-                f"GRANT CREATE SESSION TO {READER};",
-                f"GRANT READ ON OWNER.TABLE TO {READER};  -- once for each table",
-            )
-        case Dialect.SQLITE | Dialect.DUCKDB | Dialect.BIGQUERY:
-            return ()
-        case _:
-            assert_never(dialect)
+def mysql_reader(database: str) -> tuple[str, ...]:
+    """Return what makes a user that only reads this database of MySQL or MariaDB."""
+    account = f"'{READER}'@'%'"
+    made = f"CREATE USER {account} IDENTIFIED BY {_PASSWORD} WITH MAX_USER_CONNECTIONS 35;"
+    return (made, *mysql_grants(account, database))
+
+
+def clickhouse_reader(database: str) -> tuple[str, ...]:
+    """Return what makes a user that only reads this database of ClickHouse."""
+    place = f"{quoted(database, '`')}.*"
+    return (
+        f"CREATE USER {READER} IDENTIFIED BY {_PASSWORD} SETTINGS max_execution_time = 60;",
+        f"GRANT SELECT, SHOW TABLES, SHOW COLUMNS ON {place} TO {READER};",
+    )
+
+
+def snowflake_reader(database: str) -> tuple[str, ...]:
+    """Return what makes a role that only reads; `database` may name its schema behind a slash."""
+    place, _, schema = database.partition("/")
+    inside = f"{place}.{schema or 'PUBLIC'}"
+    return (
+        f"CREATE ROLE {READER};",
+        f"GRANT USAGE ON DATABASE {place} TO ROLE {READER};",
+        f"GRANT USAGE ON SCHEMA {inside} TO ROLE {READER};",
+        f"GRANT SELECT ON ALL TABLES IN SCHEMA {inside} TO ROLE {READER};",
+        f"GRANT SELECT ON FUTURE TABLES IN SCHEMA {inside} TO ROLE {READER};",
+    )
+
+
+ORACLE_READER: Final = (
+    f'CREATE USER {READER} IDENTIFIED BY "...";',
+    f"GRANT CREATE SESSION TO {READER};",
+    f"GRANT READ ON OWNER.TABLE TO {READER};  -- once for each table",
+)
