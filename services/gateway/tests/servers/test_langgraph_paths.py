@@ -385,5 +385,7 @@ async def test_long_term_memory_is_searched_as_langgraphs_store(stack: ApiStack)
         assert seen[0]["value"]["key"] == "How many orders?"
         with pytest.raises(UnprocessableEntityError, match="the kinds are pair"):
             await analyst.store.search_items(["shop", "pears"])
+        with pytest.raises(UnprocessableEntityError, match="/v1/connections/"):
+            await analyst.store.put_item(["shop", "pair"], "k", {"question": "How many?"})
     async with get_client(url=stack.address, api_key=key_of("other", "web")) as stranger:
         assert (await stranger.store.search_items([], query="number of orders"))["items"] == []

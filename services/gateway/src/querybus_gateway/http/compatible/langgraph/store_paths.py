@@ -58,6 +58,14 @@ async def search(request: Request, use_cases: UseCasesOf, credential: Caller) ->
     return JsonResponse({"items": found[wanted.offset : wanted.offset + wanted.limit]})
 
 
+@router.api_route("/items", methods=["GET", "PUT", "DELETE"])
+async def refuse_item(credential: Caller) -> Response:
+    """Refuse: entries are taught and removed where they are checked against the schema."""
+    del credential
+    detail = "the store is searched here; teach and forget at /v1/connections/{name}/knowledge"
+    raise Refused(Problem(ProblemCode.INVALID, detail))
+
+
 def _kind_of(named: str) -> EntryKind:
     try:
         return EntryKind(named)
