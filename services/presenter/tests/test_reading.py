@@ -216,6 +216,19 @@ def test_an_amount_in_cents_is_said_in_whole_units_and_so_is_what_it_is_compared
     assert said("SELECT fare_cents FROM tickets ORDER BY fare_cents DESC LIMIT 1").endswith("the highest fare.")
 
 
+def test_a_whole_number_that_is_a_yes_or_a_no_is_said_as_one() -> None:
+    table = Table(name="bills", columns=(column("is_paid", ColumnKind.INTEGER), column("is_low", ColumnKind.TEXT)))
+    catalog = Catalog(connection="c", dialect=Dialect.SQLITE, tables=(table,))
+    made = reading(
+        read("SELECT COUNT(*) FROM bills WHERE is_paid = 0", Dialect.SQLITE),
+        catalog,
+        WORDS["en", "business"],
+        with_names=False,
+    )
+    assert made is not None
+    assert made.text.endswith("paid is no.")
+
+
 def test_the_parts_travel_as_data_with_the_ids_that_a_refinement_names() -> None:
     made = read_as(
         "SELECT channel, SUM(amount) FROM orders WHERE channel <> 'fax' AND order_date >= '2026-01-01' AND amount = 5"

@@ -9,12 +9,22 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from querybus.core.catalog import Catalog, Column, Language, Table
+from querybus.core.catalog import Catalog, Column, ColumnKind, Language, Table
 from querybus.text.disclosure import is_plain_word, leaks
 from querybus.text.readable_name import readable_name
 
 LABEL_LENGTH_MAX: Final = 40
 
+_YES_AND_NO: Final = (("y", "n"), ("yes", "no"), ("t", "f"), ("true", "false"), ("是", "否"))
+_CALLED_FLAG: Final = re.compile(r"(?:is|has)(?:_|(?=[A-Z]))")
+_STATED: Final = re.compile(
+    r".*(?:ed|en|ive|able|ible|al|ic|ous|ful|less|ing|ant|ent|ary)|paid|open|new|vip|vegan|vegetarian|sold|lost|sent|done|free|full|late|live"
+    r"|public|private|overdue|remote|due|read|online|offline|temporary|organic|own|main|primary|default|spam|ready|dirty|clean|empty"
+)
+"""A word that says how something is: "not paid", where a thing is had or not: "without balcony"."""
+_DONE_HAN: Final = re.compile(
+    r"支付|付款|付清|完成|取消|发货|退货|退款|审核|批准|激活|启用|停用|删除|签署|结清|交付|归档|验证|订阅|出席|解决|关闭|开票|入住|归还|录取|投保|续费|确认|发布|逾期"
+)
 _SEPARATORS = re.compile(r"[_\s]+")
 
 
@@ -47,3 +57,52 @@ def _shown(offered: Iterable[str], name: str, catalog: Catalog | None) -> str | 
         if len(text) <= LABEL_LENGTH_MAX and text.isprintable() and not is_own and not leaks(text, catalog, "en"):
             return text
     return None
+
+
+def flag_values(column: Column) -> tuple[str | int, str | int] | None:
+    """Return what a column holds for yes and for no; None where it says something else.
+
+    By its type, a whole number that is called so or is 0 or 1, or two texts that are a yes and a no.
+    """
+    if column.kind is ColumnKind.BOOLEAN:
+        return 1, 0
+    if column.kind is ColumnKind.INTEGER:
+        ends = (column.profile.value_min, column.profile.value_max) if column.profile is not None else None
+        return (1, 0) if _CALLED_FLAG.match(column.name) or ends == ("0", "1") else None
+    spelt = {value.lower(): value for value in column.values} if len(column.values) == 2 else {}
+    return next(((spelt[yes], spelt[no]) for yes, no in _YES_AND_NO if spelt.keys() == {yes, no}), None)
+
+
+def flag_words(label: str, language: Language, *, is_yes: bool) -> str:
+    """Return how a yes or a no of a column is said.
+
+    >>> [flag_words(label, "en", is_yes=False) for label in ("Paid", "Is active", "Has balcony", "newsletter", "Can fly")]
+    ['not paid', 'not active', 'has no balcony', 'without newsletter', 'cannot fly']
+    >>> [flag_words(label, "zh", is_yes=False) for label in ("是否支付", "已发货", "是否有阳台", "会员", "Paid")]
+    ['未支付', '未发货', '没有阳台', '不是会员', 'Paid为否']
+    """
+    text = label.strip()
+    if language == "zh":
+        return _flag_in_chinese(text, is_yes=is_yes)
+    text = text if text[1:2].isupper() else text[:1].lower() + text[1:]
+    first, _, rest = text.partition(" ")
+    if rest and first in ("is", "was", "are"):
+        return rest if is_yes else f"not {rest}"
+    if rest and first in ("has", "have", "had"):
+        return text if is_yes else f"{first} no {rest}"
+    if rest and first == "can":
+        return text if is_yes else f"cannot {rest}"
+    if _STATED.fullmatch(text.rpartition(" ")[2].lower()):
+        return text if is_yes else f"not {text}"
+    return f"{'with' if is_yes else 'without'} {text}"
+
+
+def _flag_in_chinese(text: str, *, is_yes: bool) -> str:
+    bare = text.removeprefix("是否").removeprefix("已经").removeprefix("已") or text
+    if bare.isascii():
+        return f"{text}为{'是' if is_yes else '否'}"
+    if bare.startswith("有"):
+        return bare if is_yes else f"没{bare}"
+    if "已" in text[:3] or _DONE_HAN.search(bare):
+        return f"{'已' if is_yes else '未'}{bare}"
+    return f"{'是' if is_yes else '不是'}{bare}"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 from querybus.core.catalog import ColumnKind
+from querybus.text.labels import flag_values
 from querybus_translator.answers.whole import Rule, Whole
 from querybus_translator.language.lexicon import POSSESSIVES, Op, lexicon
 from querybus_translator.language.stems import base_form
 from querybus_translator.readers.figures.amounts import MONEY_ROWS, MONEY_ROWS_ZH, SUMS_OF_MONEY
 from querybus_translator.schema.labels import key_columns, labels
 from querybus_translator.schema.phrases import NodeKind
-from querybus_translator.schema.values import flag_values
 from querybus_translator.writing.form import (
     Aggregate,
     ColumnRef,

@@ -9,10 +9,10 @@ from sqlglot import exp
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Table
 from querybus.sql.edit import read
+from querybus.text.labels import flag_values
 from querybus.text.readable_name import readable_name, spoken_name
 from querybus.text.similarity import words
 from querybus.text.words import is_plural, singular
-from querybus_translator.schema.values import flag_values
 from querybus_translator.writing.sketch import NUMERIC
 
 _NO_MEASURE: Final = frozenset(

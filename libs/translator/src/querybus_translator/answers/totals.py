@@ -8,6 +8,7 @@ from itertools import combinations, pairwise
 from typing import Final
 
 from querybus.core.catalog import Language
+from querybus.text.labels import flag_values
 from querybus.text.words import plural
 from querybus_translator.answers.options import display
 from querybus_translator.language.lexicon import Op
@@ -18,7 +19,6 @@ from querybus_translator.readers.figures.payments import is_money, is_price_of_r
 from querybus_translator.schema.additive import is_additive
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.phrases import Node, NodeKind
-from querybus_translator.schema.values import flag_values
 from querybus_translator.writing.sketch import TEMPORAL
 
 TABLES_TRIED_MAX: Final = 6

@@ -14,6 +14,7 @@ from importlib import resources
 from typing import Any
 
 from querybus.core.catalog import Language
+from querybus.text.labels import flag_values, flag_words
 from querybus_translator.answers.options import display
 from querybus_translator.language.time.words import RECURRING
 from querybus_translator.schema.index import CatalogIndex
@@ -146,7 +147,23 @@ class _Speaker:
             return self.text(key, left=self.table(condition.left.table), what=said_inner)
         return self._comparison(condition, alone=alone)
 
+    def _flag(self, comparison: Comparison, *, alone: bool) -> str | None:
+        """Return a yes or a no in words: "not paid" in place of "paid is 0"."""
+        left, right = comparison.left, comparison.right
+        is_said = comparison.operator in {Operator.EQUAL, Operator.UNEQUAL} and isinstance(right, Literal)
+        if not is_said or left.column is None or left.aggregate is not None or not isinstance(right, Literal):
+            return None
+        column = self._index.column(left.column.table, left.column.column)
+        flags = flag_values(column)
+        if flags is None or right.value not in flags:
+            return None
+        is_yes = (right.value == flags[0]) is (comparison.operator is Operator.EQUAL)
+        said = flag_words(display(column, self._language), self._language, is_yes=is_yes)
+        return said if alone else self.text("flag", what=said, table=self.table(left.column.table))
+
     def _comparison(self, comparison: Comparison, *, alone: bool) -> str:
+        if (flag := self._flag(comparison, alone=alone)) is not None:
+            return flag
         left = self.measure(comparison.left, alone=alone)
         key = comparison.operator.name.lower()
         right = comparison.right

@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import Final
 
 from querybus.core.catalog import ColumnKind
+from querybus.text.labels import flag_values
 from querybus_translator.language.lexicon import Op
 from querybus_translator.language.stems import base_form
 from querybus_translator.readers.absences import is_many
 from querybus_translator.schema.comparison import Candidate
 from querybus_translator.schema.labels import labels
 from querybus_translator.schema.phrases import NodeKind
-from querybus_translator.schema.values import flag_values
 from querybus_translator.writing.form import (
     Aggregate,
     AnyOf,

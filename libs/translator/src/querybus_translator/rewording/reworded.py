@@ -9,6 +9,7 @@ import re
 from typing import Final
 
 from querybus.core.catalog import ColumnKind
+from querybus.text.labels import flag_values
 from querybus.text.readable_name import spoken_name
 from querybus.text.words import stem
 from querybus_translator.language.lexicon import lexicon
@@ -39,7 +40,7 @@ from querybus_translator.rewording.turned import TURNED_BY_CATALOG, turned
 from querybus_translator.schema.chinese import TRANSLATED
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.other_names import doers_of
-from querybus_translator.schema.values import flag_values, stored_as
+from querybus_translator.schema.values import stored_as
 
 _UNDONE: Final = re.compile(
     r"\b(?P<noun>[A-Za-z]+) (?:that |which )?(?:are|is|were|was|remain) (?P<not>un|in)(?P<done>[a-z]{3,})\b",

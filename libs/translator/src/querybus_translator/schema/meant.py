@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Final
 
 from querybus.core.catalog import ColumnKind
+from querybus.text.labels import flag_values
 from querybus_translator.language.lexicon import FIGURES, POSSESSIVES, Op, lexicon
 from querybus_translator.language.names import name_words
 from querybus_translator.language.time.words import unit_of
@@ -19,7 +20,6 @@ from querybus_translator.schema.counted import GROUPING, of_counts
 from querybus_translator.schema.index import RELATED, CatalogIndex
 from querybus_translator.schema.labels import holds_years, labels
 from querybus_translator.schema.other_names import doers_of
-from querybus_translator.schema.values import flag_values
 
 _BELOW_BEST_MAX: Final = 0.42
 _BELOW_EXACT_MAX: Final = 0.25

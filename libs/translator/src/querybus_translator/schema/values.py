@@ -9,10 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from querybus.core.catalog import Column, ColumnKind
 from querybus.text.vocabulary import is_word
 from querybus_translator.language.lexicon import Op, lexicon
-from querybus_translator.language.names import is_han, name_words
+from querybus_translator.language.names import is_han
 from querybus_translator.language.stems import base_form
 from querybus_translator.language.tokens import Token, TokenKind, tokenize
 from querybus_translator.schema.comparison import CANDIDATES_MAX, EXACT_SCORE, Candidate
@@ -167,24 +166,6 @@ def _in_two_columns(key: tuple[str, ...], index: CatalogIndex) -> list[Candidate
                 if one.table == other.table and one.column != other.column
             ]
     return candidates
-
-
-def flag_values(column: Column) -> tuple[str | int, str | int] | None:
-    """Return what a column holds for yes and for no; None where it says something else.
-
-    By its type, a whole number that is called so or is 0 or 1, or two texts that are a yes and a no.
-    """
-    if column.kind is ColumnKind.BOOLEAN:
-        return 1, 0
-    if column.kind is ColumnKind.INTEGER:
-        ends = (column.profile.value_min, column.profile.value_max) if column.profile is not None else None
-        is_flag = name_words(column.name)[:1] in (("is",), ("has",)) or ends == ("0", "1")
-        return (1, 0) if is_flag else None
-    spelt = {value.lower(): value for value in column.values} if len(column.values) == 2 else {}
-    return next(((spelt[yes], spelt[no]) for yes, no in _YES_AND_NO if spelt.keys() == {yes, no}), None)
-
-
-_YES_AND_NO: Final = (("y", "n"), ("yes", "no"), ("t", "f"), ("true", "false"), ("是", "否"))
 
 
 def of_their_columns(nodes: Sequence[Node]) -> list[Node]:

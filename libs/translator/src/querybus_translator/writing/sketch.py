@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from querybus.core.catalog import ColumnKind, Language
+from querybus.text.labels import flag_values
 from querybus_translator.language.lexicon import POSSESSIVES, Concept, Op, lexicon
 from querybus_translator.language.stems import base_form
 from querybus_translator.language.time.words import year_word
@@ -18,7 +19,6 @@ from querybus_translator.resolve import Assignment
 from querybus_translator.schema.comparison import Candidate
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.phrases import Node, NodeKind
-from querybus_translator.schema.values import flag_values
 from querybus_translator.writing.form import ColumnRef, Comparison, Condition, Measure, Membership, Ordering
 
 NUMERIC = frozenset({ColumnKind.INTEGER, ColumnKind.NUMBER})

@@ -19,7 +19,7 @@ from querybus.core.catalog import Catalog, Column, ColumnKind, Table
 from querybus.sql.conditions.parts import conditions_of, is_text, referred_tables
 from querybus.sql.conditions.periods import Period, age_of, days_between, period_of, time_between, unit_of
 from querybus.sql.conditions.scope import Scope, all_of, outermost, projection, scope_of
-from querybus.text.labels import column_label, table_label
+from querybus.text.labels import column_label, flag_values, table_label
 from querybus.text.rows.currencies import is_in_cents, without_cents
 from querybus.text.words import plural, singular
 from querybus_presenter.summaries.values import date_in_words, in_words
@@ -268,7 +268,7 @@ class Phrases:
             return written.name if len(written.name) <= VALUE_LENGTH_MAX and written.name.isprintable() else None
         if not isinstance(written, exp.Literal):
             return None
-        if column is not None and column.kind is ColumnKind.BOOLEAN and written.name in ("0", "1"):
+        if column is not None and written.name in ("0", "1") and flag_values(column) == (1, 0):
             return self.texts.summary["yes" if written.name == "1" else "no"]
         text = written.name
         if not text.strip() or len(text) > VALUE_LENGTH_MAX or not text.isprintable():
