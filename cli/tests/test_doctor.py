@@ -91,3 +91,18 @@ def test_defaults_that_a_gateway_would_not_start_with_fail(
     code, checks = checked()
     check = checks["options QUERYBUS_OPTION_DEFAULTS"]
     assert (code, check["state"], said in check["detail"]) == (1, "fails", True), check
+
+
+def test_prompts_of_an_own_directory_are_checked_with_file_and_line(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prompts = folder / "prompts"
+    monkeypatch.setenv("QUERYBUS_PROMPTS_DIRECTORY", str(prompts))
+    assert checked()[1][f"prompts {prompts}"]["detail"] == "there is no such folder"
+    prompts.mkdir()
+    (prompts / "summary.zh.md").write_text("用一句话总结。")
+    assert checked()[1][f"prompts {prompts}"]["state"] == "ok"
+    (prompts / "system.en.md").write_text("In {{dialect}}\non {{day}}")
+    code, checks = checked()
+    assert (code, checks[f"prompts {prompts}"]["state"]) == (1, "fails")
+    assert "system.en.md:2: {{day}} is no place of this prompt" in checks[f"prompts {prompts}"]["detail"]

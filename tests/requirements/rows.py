@@ -199,12 +199,7 @@ ROWS: Final = (
     Requirement("002.4", "A reply can be streamed while a model writes.", "docs/options.md"),
     Requirement("002.5", "Another model stands in where one fails.", "docs/generation.md"),
     Requirement("002.6", "Prompts are Markdown files with named places.", "docs/generation.md"),
-    Requirement(
-        "002.7",
-        "Prompts are replaced while running.",
-        "docs/generation.md",
-        short="they are read when a service starts.",
-    ),
+    Requirement("002.7", "Prompts are replaced while running.", "docs/generation.md"),
     Requirement(
         "002.8",
         "Each of seven roles has a prompt file of its own.",
@@ -373,8 +368,8 @@ ROWS: Final = (
     Requirement(
         "002.64",
         "Results are cached, or it is decided that they are not.",
-        "docs/log.md",
-        short="they are not, and no page gives the reason.",
+        "docs/later.md",
+        otherwise="they are not: what a person may see changes with policy and time; the page says what comes later.",
     ),
     Requirement("002.65", "A change of rows is confirmed by a person who sees what it does.", "docs/policy.md"),
     Requirement("002.66", "Questions may be asked in other languages than English.", "docs/generation.md"),
@@ -408,7 +403,12 @@ ROWS: Final = (
         "003.12", "Description, requirements, objective and context of an item reach the generator.", "docs/api.md"
     ),
     Requirement("003.13", "An item has a time window.", "docs/api.md"),
-    Requirement("003.14", "A batch has a schedule.", "docs/api.md", short="boards have a schedule, batches do not."),
+    Requirement(
+        "003.14",
+        "A batch has a schedule.",
+        "docs/later.md",
+        short="boards have one; batches get one later, as the page says.",
+    ),
     Requirement("003.15", "The previous attempt reaches the generator.", "docs/generation.md"),
     Requirement(
         "003.16", "Errors have classes: syntax, column, table, connection, permission and others.", "docs/failures.md"
@@ -459,9 +459,7 @@ ROWS: Final = (
     Requirement(
         "004.16", "Further classes of error have texts: types, grouping, joins, aggregates.", "docs/failures.md"
     ),
-    Requirement(
-        "004.17", "Options that a person chose before come first.", "docs/api.md", short="options are in a fixed order."
-    ),
+    Requirement("004.17", "Options that a person chose before come first.", "docs/api.md"),
     Requirement("004.18", "Texts and options are there in further languages.", "docs/failures.md"),
     Requirement("004.19", "A repair follows what a person chose.", "docs/generation.md"),
     Requirement("004.20", "A front end shows options as buttons.", "docs/page.md", needs="chromium"),

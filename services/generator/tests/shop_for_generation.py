@@ -173,6 +173,7 @@ async def run(
     now_ms: int = NOW_MS,
     linker: Linker | None = None,
     trouble: Failure | None = None,
+    texts: Mapping[Language, Texts] = TEXTS,
     **more: Any,
 ) -> Outgoing | Failure:
     connection = Connection(name="shop", dialect=Dialect.SQLITE, policy=policy or ConnectionPolicy(), trouble=trouble)
@@ -188,7 +189,7 @@ async def run(
         ),
         resources=Resources(
             linker=linker or Linker(),
-            texts=TEXTS,
+            texts=texts,
             **{name: value for name, value in more.items() if name not in PORT_NAMES},
         ),
     )

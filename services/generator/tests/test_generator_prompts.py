@@ -9,13 +9,14 @@ import datetime as dt
 from pathlib import Path
 
 import pytest
-from services.generator.tests.shop_for_generation import CANARY, GOLDEN, SHOP, TEXTS
+from services.generator.tests.shop_for_generation import CANARY, GOLDEN, SHOP, TEXTS, SpokenModel, asked, run
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, ColumnProfile, Dialect, ForeignKey, Language, Table
 from querybus.core.envelope import Attempt
 from querybus.core.failure import Facts, FailureCode
 from querybus.core.messages import Advice, Origin
 from querybus.llm.dialogue import ChatMessage
+from querybus.ops.live_texts import INTERVAL_SECONDS, BadText, LiveTexts
 from querybus.sql.names.quoting import quoted_name
 from querybus.text.tokens import token_estimate
 from querybus_generator.conversation.turns import MESSAGES_MAX, TOKENS_MAX, Turn
@@ -141,8 +142,49 @@ def test_a_directory_replaces_single_texts_and_changes_the_version(tmp_path: Pat
 
 def test_a_text_with_an_unknown_place_ends_the_start(tmp_path: Path):
     (tmp_path / "question.en.md").write_text("{{schema}} {{shema}} {{question}} {{glossary}}")
-    with pytest.raises(UnknownPlace, match="shema"):
+    with pytest.raises(BadText, match=r"question\.en\.md:1: .*shema"):
         load_texts(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("system.zh.md", "{{dialect}}\n{{today}}\n{{tody}}", r"system\.zh\.md:3: \{\{tody\}\} is no place"),
+        (
+            "greeting.en.md",
+            "Hello\n{{#subjects}} about {{subjects}}",
+            r"greeting\.en\.md:2: \{\{#subjects\}\} is not closed",
+        ),
+        ("advice.en.md", "{{code}}\n\n{{ error }}", r"advice\.en\.md:3: \{\{ error \}\} is no mark"),
+        ("dialects/sqlite.en.md", "", r"sqlite\.en\.md:1: the text is empty"),
+    ],
+)
+def test_a_bad_text_is_refused_with_its_file_and_line(tmp_path: Path, name: str, text: str, said: str):
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text(text)
+    with pytest.raises(BadText, match=said):
+        load_texts(tmp_path)
+
+
+@pytest.mark.requirement("002.7")
+async def test_the_next_question_is_asked_with_the_changed_prompt_and_a_bad_one_changes_nothing(tmp_path: Path):
+    now = [0.0]
+    texts = LiveTexts(tmp_path, load_texts, clock=lambda: now[0])
+
+    async def system_prompt() -> str:
+        model = SpokenModel("SELECT COUNT(*) FROM customers")
+        await run(asked("How many customers are there?"), model=model, texts=texts)
+        return model.prompts[0][0].text
+
+    first = await system_prompt()
+    (tmp_path / "system.en.md").write_text("Answer in {{dialect}} on {{today}}.")
+    now[0] += INTERVAL_SECONDS
+    second = await system_prompt()
+    (tmp_path / "system.en.md").write_text("Answer in {{dialekt}}.")
+    now[0] += INTERVAL_SECONDS
+    assert first != second
+    assert second.startswith("Answer in sqlite on ")
+    assert await system_prompt() == second
 
 
 def schema_of(*columns: Column, dialect: Dialect = Dialect.SQLITE, keys: tuple[ForeignKey, ...] = ()) -> str:

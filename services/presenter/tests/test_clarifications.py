@@ -377,6 +377,7 @@ async def offered_to(tenant: str, user: str, code: FailureCode, language: Langua
     return finished.body.answer.options
 
 
+@pytest.mark.requirement("004.17")
 @pytest.mark.parametrize("language", LANGUAGES)
 async def test_after_four_choices_the_chosen_option_comes_first_for_that_person_and_kind_of_question(
     language: Language,

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,6 +27,7 @@ from querybus.core.options import Options
 from querybus.core.policy import Connection, ConnectionPolicy
 from querybus.core.subjects import EventName, StageName
 from querybus.llm.dialogue import ChatMessage, ModelReply
+from querybus.ops.live_texts import BadText
 from querybus_presenter.present import present
 from querybus_presenter.summaries.claimed_numbers import known_numbers, unknown_numbers
 from querybus_presenter.summaries.model_summary import Summarizer, load_prompts
@@ -236,3 +238,13 @@ def test_a_number_is_fit_exactly_if_it_is_known(number: Decimal, language: str) 
     assert unknown_numbers(text, known_numbers([f"{number}"])) == ()
     other = number + 1
     assert unknown_numbers(text, known_numbers([f"{other}"])) != ()
+
+
+@pytest.mark.requirement("002.7")
+def test_the_prompt_of_summaries_is_replaced_by_a_file_of_its_name(tmp_path: Path) -> None:
+    (tmp_path / "summary.zh.md").write_text("用一句话总结。")
+    replaced = load_prompts(tmp_path)
+    assert (replaced["zh"], replaced["en"]) == ("用一句话总结。", load_prompts()["en"])
+    (tmp_path / "summary.en.md").write_bytes(b"In one\n\xff sentence")
+    with pytest.raises(BadText, match=r"summary\.en\.md:2"):
+        load_prompts(tmp_path)

@@ -23,8 +23,11 @@ from querybus_cli.operations.operator import OPERATOR_FILE
 from querybus_cli.runtime import UsageError, read_json
 from querybus_executor.connections.diagnose import diagnose
 from querybus_gateway.admit import RequestOptions
+from querybus_generator.prompts.texts import load_texts
+from querybus_presenter.summaries.model_summary import load_prompts
 
 BUS_SECONDS_MAX: Final = 5.0
+PROMPTS_DIRECTORY: Final = "QUERYBUS_PROMPTS_DIRECTORY"
 OPTION_DEFAULTS: Final = "QUERYBUS_OPTION_DEFAULTS"
 DATABASE_SECONDS_MAX: Final = 30.0
 
@@ -57,7 +60,24 @@ async def check_all(connections: Path | None, store: Path, environment: Mapping[
     groups = await asyncio.gather(
         _bus(store, environment), _services(store), _model(environment), _databases(connections, environment)
     )
-    return [check for group in (*groups, _option_defaults(environment)) for check in group]
+    return [check for group in (*groups, _option_defaults(environment), _prompts(environment)) for check in group]
+
+
+def _prompts(environment: Mapping[str, str]) -> list[Check]:
+    """Return whether the prompts of the operator's directory can be used; nothing where none is set."""
+    folder = Path(environment.get(PROMPTS_DIRECTORY, ""))
+    if not environment.get(PROMPTS_DIRECTORY):
+        return []
+    if not folder.is_dir():
+        return [Check("prompts", str(folder), State.FAILS, "there is no such folder", f"set {PROMPTS_DIRECTORY}")]
+    try:
+        load_texts(folder)
+        load_prompts(folder)
+    except (OSError, ValueError) as error:
+        return [
+            Check("prompts", str(folder), State.FAILS, f"{error}; the prompts before stay in use", "edit that line")
+        ]
+    return [Check("prompts", str(folder), State.OK, f"{len(list(folder.rglob('*.md')))} files")]
 
 
 def _option_defaults(environment: Mapping[str, str]) -> list[Check]:

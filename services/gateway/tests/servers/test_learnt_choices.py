@@ -61,6 +61,7 @@ async def choose(stack: ApiStack, option: str, *, by_words: bool = False) -> Non
             assert reply.status_code == 202, reply.text
 
 
+@pytest.mark.requirement("004.17")
 async def test_choices_are_counted_shown_and_forgotten_by_their_person_alone(stack: ApiStack) -> None:
     for _ in range(3):
         await choose(stack, "2")

@@ -16,6 +16,7 @@ from querybus.bus.stores.knowledge import KnowledgeStore
 from querybus.bus.stores.models import ModelStore
 from querybus.core.subjects import StageName
 from querybus.llm import EmbeddingClient, NamedModels, shared_limit
+from querybus.ops.live_texts import LiveTexts
 from querybus.ops.log import configure_logging
 from querybus.ops.metrics import Metrics
 from querybus.ops.run import Part
@@ -58,9 +59,10 @@ def build(settings: Settings) -> Service:
         progress=TokenProgress(broker),
         meaning=meaning,
     )
+    refused = partial(metrics.prompts_refused, StageName.GENERATOR)
     resources = Resources(
         linker=Linker(schema_tokens_max=settings.schema_tokens_max),
-        texts=load_texts(settings.prompts_directory),
+        texts=LiveTexts(settings.prompts_directory, load_texts, on_state=refused),
         definitions=settings.definitions,
         with_hints=settings.hints,
         router=Router(),

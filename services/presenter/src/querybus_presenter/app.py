@@ -19,6 +19,7 @@ from querybus.core.failure import Failure
 from querybus.core.subjects import StageName
 from querybus.llm import NamedModels
 from querybus.ops.clock import system_clock
+from querybus.ops.live_texts import LiveTexts
 from querybus.ops.log import configure_logging, get_log
 from querybus.ops.metrics import Metrics
 from querybus.ops.run import Part
@@ -53,10 +54,10 @@ def build(settings: Settings) -> Service:
         else None
     )
     connections = ConnectionStore(broker, follow=True)
+    refused = partial(metrics.prompts_refused, StageName.PRESENTER)
+    prompts = LiveTexts(settings.prompts_directory, load_prompts, on_state=refused)
     summarizer = (
-        Summarizer(model, connections, prompts=load_prompts(), seconds_max=SUMMARY_SECONDS_MAX)
-        if model is not None
-        else None
+        Summarizer(model, connections, prompts=prompts, seconds_max=SUMMARY_SECONDS_MAX) if model is not None else None
     )
 
     def plainly(envelope: Envelope[Any], _: Failure) -> Envelope[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final
 
 from pydantic import Field
@@ -17,6 +18,9 @@ class Settings(ModelServiceSettings):
 
     summary_by_model: bool = Field(
         default=False, description="a model words summaries, one more call for each answer; what it says is checked"
+    )
+    prompts_directory: Path | None = Field(
+        default=None, description="`summary.en.md` and `summary.zh.md` here replace what a model is asked for summaries"
     )
     chart_server_url: str = Field(
         default="",

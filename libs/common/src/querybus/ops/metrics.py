@@ -117,6 +117,12 @@ TABLE: Final[tuple[MetricRow, ...]] = (
     ),
     MetricRow("querybus_fence_lost_total", "counter", ("stage",), "work dropped because another worker was first"),
     MetricRow("querybus_answer_parts_left_out_total", "counter", ("part",), "parts that an answer went without"),
+    MetricRow(
+        "querybus_prompts_refused",
+        "gauge",
+        ("service",),
+        "1 while changed prompts are refused and those before are used",
+    ),
     MetricRow("querybus_guard_refusals_total", "counter", ("rule",), "statements refused by the guard, by rule"),
     MetricRow("querybus_model_tokens_total", "counter", ("model", "kind"), "tokens in and out"),
     MetricRow("querybus_model_cost_total", "counter", ("model",), "what calls cost, in the unit of the models' prices"),
@@ -292,6 +298,10 @@ class Metrics:
     def answer_part_left_out(self, part: str) -> None:
         """Count a part that an answer went without, because its cells were not what their kinds promise."""
         self._at("querybus_answer_parts_left_out_total", part).inc()
+
+    def prompts_refused(self, service: str, refused: int) -> None:
+        """Say whether the prompts that an operator changed last are refused, 1 or 0."""
+        self._at("querybus_prompts_refused", service).set(refused)
 
     def guard_refusal(self, rule: str) -> None:
         """Count a refusal; the rule is one of the guard's closed set."""

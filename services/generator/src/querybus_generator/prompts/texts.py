@@ -1,7 +1,7 @@
-"""The generator's texts, read once at start: Markdown files of this package, each of which a directory may replace.
+"""The generator's texts: Markdown files of this package, each of which a directory may replace while questions are answered.
 
 A file is named `<text>.<language>.md`, a dialect's notes `dialects/<dialect>.<language>.md`. A place that a prompt
-does not know, or a file that is missing, ends the start with its name: a mistake in set-up, not a query's failure.
+does not know, or a mark that is not closed, is refused with its file and line: a mistake in set-up, not a query's failure.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from typing import Final, get_args
 
 from querybus.core.asking_back import OptionAction
 from querybus.core.catalog import Catalog, Dialect, Language
+from querybus.ops.live_texts import BadText, read_text
 from querybus_generator.prompts.general_examples import EXAMPLE_QUESTIONS
 from querybus_generator.prompts.question import PromptTexts, Spoken, render_question
-from querybus_generator.prompts.template import fill
+from querybus_generator.prompts.template import UnknownPlace, fill, form_fault
 from querybus_generator.steps.classify import ChatTopic
 from querybus_translator.language.time.words import WEEKDAYS
 
@@ -72,18 +73,35 @@ SPANS: Final[Mapping[Language, str]] = {
 
 
 def load_texts(override: Path | None = None) -> Mapping[Language, Texts]:
-    """Return the texts by language; raises FileNotFoundError or UnknownPlace with what is wrong."""
-    texts: dict[Language, Texts] = {language: _load(language, override) for language in LANGUAGES}
-    for text in texts.values():
-        _check(text)
+    """Return the texts by language; raises BadText or OSError with file, line and what is wrong."""
+    texts: dict[Language, Texts] = {}
+    for language in LANGUAGES:
+        texts[language] = _load(language, override)
+        try:
+            _check(texts[language])
+        except UnknownPlace as error:
+            raise BadText(_located(error, language, override)) from error
     return texts
+
+
+def _located(error: UnknownPlace, language: Language, override: Path | None) -> str:
+    """Return what is wrong with the file and line that name the place."""
+    for file in sorted(override.rglob(f"*.{language}.md")) if override is not None else ():
+        for number, line in enumerate(file.read_text("utf-8").splitlines(), 1):
+            if any(f"{mark}{error.place}}}}}" in line for mark in ("{{", "{{#")):
+                return f"{file}:{number}: {error}"
+    return str(error)
 
 
 def _load(language: Language, override: Path | None) -> Texts:
     def read(name: str) -> str:
         own = OWN_DIRECTORY / f"{name}.{language}.md"
         other = override / f"{name}.{language}.md" if override is not None else own
-        return (other if other.is_file() else own).read_text(encoding="utf-8")[:TEXT_BYTES_MAX]
+        file = other if other.is_file() else own
+        text = read_text(file, TEXT_BYTES_MAX)
+        if (fault := form_fault(text)) is not None:
+            raise BadText(f"{file}:{fault[0]}: {fault[1]}")
+        return text
 
     dialects = {dialect.value: read(f"dialects/{dialect.value}") for dialect in Dialect}
     prompt = PromptTexts(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from importlib.resources import files
+from pathlib import Path
 from typing import Final
 
 from querybus.core.catalog import Catalog, Language
@@ -18,11 +18,14 @@ from querybus.core.envelope import Envelope
 from querybus.core.failure import Failure
 from querybus.core.messages import Answer, Finished, Outcome, Result
 from querybus.llm.dialogue import ChatMessage
+from querybus.ops.live_texts import read_text
 from querybus.text.disclosure import leaks
 from querybus.text.rows.masking import masked_rows
 from querybus_presenter.ports import ChatModel, Connections
 from querybus_presenter.summaries.claimed_numbers import known_numbers, unknown_numbers
 
+OWN_DIRECTORY: Final = Path(__file__).parents[1] / "prompts"
+PROMPT_BYTES_MAX: Final = 100_000
 ROWS_SHOWN_MAX: Final = 10
 COLUMNS_SHOWN_MAX: Final = 12
 CELL_LENGTH_MAX: Final = 80
@@ -41,10 +44,14 @@ _NOT_PROSE = re.compile(
 """Addresses, with or without a scheme, entities, statements and items of lists."""
 
 
-def load_prompts() -> Mapping[Language, str]:
-    """Return what the model is given, by language."""
-    folder = files("querybus_presenter") / "prompts"
-    return {"en": (folder / "summary.en.md").read_text("utf-8"), "zh": (folder / "summary.zh.md").read_text("utf-8")}
+def load_prompts(override: Path | None = None) -> Mapping[Language, str]:
+    """Return what the model is given, by language; a file of the directory replaces the one of its name. BadText, OSError."""
+
+    def read(name: str) -> str:
+        other = override / name if override is not None else OWN_DIRECTORY / name
+        return read_text(other if other.is_file() else OWN_DIRECTORY / name, PROMPT_BYTES_MAX)
+
+    return {"en": read("summary.en.md"), "zh": read("summary.zh.md")}
 
 
 def is_worth_a_summary(answer: Answer) -> bool:
