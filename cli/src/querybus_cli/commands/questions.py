@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from querybus.ops.start import without_collections
 from querybus_cli.runtime import UsageError, consoles, run, usage
 from querybus_cli.terminal.outcome import as_json, exit_code, parse_day, show
 
@@ -78,7 +79,8 @@ def ask(
 
     Example: querybus ask "orders per month in 2026" --database postgresql://reader@db.example.com/sales --csv
     """
-    from querybus_cli.local.answers import Quick, ask_once
+    with without_collections():
+        from querybus_cli.local.answers import Quick, ask_once
 
     _refuse_url_with_databases(url, database, connections)
     if json_output and csv_output:

@@ -31,6 +31,7 @@ from querybus.core.envelope import Audience
 from querybus.core.stored.models import NamedModel
 from querybus.core.subjects import StageName
 from querybus.ops.settings import load
+from querybus.ops.start import without_collections
 from querybus_cli.runtime import UsageError
 
 TENANT: Final = "local"
@@ -173,6 +174,10 @@ class Stack:
         self._services: list[Service] = []
 
     async def __aenter__(self) -> Self:
+        with without_collections():
+            return await self._open()
+
+    async def _open(self) -> Self:
         # The services are loaded while the bus starts, and built while the first of them reads its databases.
         loading = asyncio.create_task(asyncio.to_thread(_load_services))
         try:

@@ -12,8 +12,13 @@ import sys
 from collections.abc import MutableMapping
 from typing import Any, Final
 
-import structlog
 from opentelemetry import trace
+
+from querybus.ops.start import without_package
+
+with without_package("rich"):
+    # It would load its consoles and highlighters for a form of logs that is not used.
+    import structlog
 
 _SECRET_KEYS: Final = frozenset({"password", "secret", "token", "api_key", "key", "authorization", "dsn", "url"})
 _NEVER_KEYS: Final = frozenset({"question", "sql", "rows", "prompt", "answer"})

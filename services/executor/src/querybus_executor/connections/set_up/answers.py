@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from querybus.core.requests.set_up import (
     ExaminedDatabase,
@@ -18,7 +18,6 @@ from querybus.core.requests.set_up import (
 from querybus.ops.log import get_log
 from querybus_executor.connections.addresses.local import read_address
 from querybus_executor.connections.config import BadConnections
-from querybus_executor.connections.set_up.examine import Examination, examine
 from querybus_executor.connections.set_up.file_edit import (
     add_connection,
     name_of_database,
@@ -26,6 +25,9 @@ from querybus_executor.connections.set_up.file_edit import (
     rename_connection,
     set_password,
 )
+
+if TYPE_CHECKING:
+    from querybus_executor.connections.set_up.examine import Examination
 
 NOT_ALLOWED: Final = (
     "connections are not changed from here: set QUERYBUS_CONNECTIONS_EDITABLE=true at the executor, "
@@ -64,7 +66,7 @@ class SetUp:
 
     async def _test(self, request: SetUpRequest) -> SetUpReply:
         entry, password = _entry_of(request)
-        examined = await examine(entry, password)
+        examined = await _examine(entry, password)
         return SetUpReply(name=str(entry["name"]), tested=examined_database(examined))
 
     async def _change(self, request: SetUpRequest) -> SetUpReply:
@@ -84,7 +86,7 @@ class SetUp:
 
     async def _add(self, request: SetUpRequest) -> SetUpReply:
         entry, password = _entry_of(request)
-        examined = await examine(entry, password)
+        examined = await _examine(entry, password)
         tested = examined_database(examined)
         if not tested.works:
             return SetUpReply(problem="invalid", detail=tested.cause, tested=tested)
@@ -92,6 +94,13 @@ class SetUp:
         entry |= {key: value for key, value in decided.items() if value}
         await asyncio.to_thread(add_connection, self._file, entry, password)
         return SetUpReply(name=str(entry["name"]), tested=tested)
+
+
+async def _examine(entry: Mapping[str, Any], password: str | None) -> Examination:
+    # Loaded by the first request: it brings the clients of every server.
+    from querybus_executor.connections.set_up.examine import examine
+
+    return await examine(entry, password)
 
 
 def _entry_of(request: SetUpRequest) -> tuple[dict[str, Any], str | None]:
