@@ -15,6 +15,8 @@ import pytest
 from typer.testing import CliRunner
 
 from querybus_cli.app import app
+from querybus_cli.connecting.dialogue import Dialogue
+from querybus_cli.connecting.target import read_target
 from querybus_executor.connections.config import load_connections
 from tests.support.database_servers import PostgresServer, postgres_server
 from tests.support.scripted_model import ScriptedModel, fail, say
@@ -49,6 +51,8 @@ def no_model_of_this_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
         "QUERYBUS_LLM_MODEL",
         "PGHOST",
         "PGDATABASE",
+        "PGPASSWORD",
+        "DATABASE_URL",
     ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
@@ -150,7 +154,36 @@ def test_libpqs_environment_names_the_database(server: PostgresServer, tmp_path:
     env = {"PGHOST": str(server.folder), "PGDATABASE": "sales", "PGUSER": "reader", "PGPASSWORD": "p@ss/word"}
     steps = steps_of(env=env)
     assert (steps["database"]["tables"], steps["file"]["name"]) == (2, "sales")
-    assert "p@ss" not in (tmp_path / "connections.yaml").read_text()
+    text = (tmp_path / "connections.yaml").read_text()
+    assert "p@ss" not in text
+    assert "${file:" in text, "another shell, without PGPASSWORD, starts the stack as well"
+    assert steps["password"]["text"].startswith("the password of PGPASSWORD is kept in a file with mode 600")
+
+
+def test_a_password_of_the_environment_is_kept_or_named_as_the_person_says(tmp_path: Path) -> None:
+    environment = {"PGPASSWORD": "p@ss/word"}
+    kept = read_target("postgresql://ann@h/sales", None, tmp_path / "c.yaml", Dialogue(as_json=True), environment)
+    assert (kept.url, kept.password) == ("postgresql://ann@h/sales", "p@ss/word")
+
+    class No(Dialogue):
+        def confirm(self, question: str, *, default: bool) -> bool:
+            return False
+
+    named = read_target("postgresql://ann@h/sales", None, tmp_path / "c.yaml", No(as_json=True), environment)
+    assert (named.url, named.password) == ("postgresql://ann:${PGPASSWORD}@h/sales", None)
+
+
+def test_database_url_of_the_environment_is_connected(tmp_path: Path) -> None:
+    steps = steps_of(env={"DATABASE_URL": f"sqlite:///{sqlite_shop(tmp_path)}"})
+    assert steps["file"]["name"] == "shop"
+
+
+def test_a_path_is_kept_without_steps_upwards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sqlite_shop(tmp_path)
+    (tmp_path / "below").mkdir()
+    monkeypatch.chdir(tmp_path / "below")
+    steps_of("../shop.sqlite")
+    assert f"{tmp_path}/shop.sqlite" in (tmp_path / "below/connections.yaml").read_text()
 
 
 @pytest.mark.servers

@@ -4,6 +4,7 @@
 set -e
 command=$(dirname "$0")/querybus
 if [ -n "${DATABASE_URL:-}" ]; then
-  exec "$command" connect "$DATABASE_URL" --yes --file connections.yaml --store store --port "${PORT:-8080}"
+  # By the environment, not as an argument: everybody on the host sees the arguments of a process.
+  exec "$command" connect --yes --file connections.yaml --store store --port "${PORT:-8080}"
 fi
 exec "$command" up --store store --port "${PORT:-8080}"

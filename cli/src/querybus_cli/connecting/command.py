@@ -14,7 +14,10 @@ STORE: Final = Path(".querybus")
 
 def connect(
     address: Annotated[
-        str | None, typer.Argument(help="a URL, a file or a folder; default: libpq's environment, else you are asked")
+        str | None,
+        typer.Argument(
+            help="a URL, a file or a folder; default: DATABASE_URL or libpq's environment, else you are asked"
+        ),
     ] = None,
     name: Annotated[str | None, typer.Option(help="what the connection is called; default: as its database")] = None,
     file: Annotated[

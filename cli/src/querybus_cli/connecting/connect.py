@@ -69,7 +69,7 @@ def connect(wish: Wish, dialogue: Dialogue, environment: Mapping[str, str] = os.
     dialogue.say("file", "ok", f"{target.name} {change} {wish.file}", name=target.name, file=str(wish.file))
     running = _running_stack(wish)
     if running is not None:
-        ask_first(dialogue, examined.counted, ask_over_http(*running, target.name), target.name)
+        ask_first(dialogue, examined.counted, ask_over_http(dialogue, *running, target.name), target.name)
         dialogue.say("stack", "ok", f"the running stack at {running[0]} has taken it over", url=running[0])
         return 0
     if wish.starts:
@@ -158,7 +158,7 @@ async def _start(
     """Run the stack until Ctrl-C; once it is ready ask the first question and open the page."""
 
     async def on_ready(url: str, keys: Mapping[str, str], link: str | None) -> None:
-        ask = ask_over_http(url, keys["analyst"], target.name)
+        ask = ask_over_http(dialogue, url, keys["analyst"], target.name)
         await asyncio.to_thread(ask_first, dialogue, examined.counted, ask, target.name)
         if link is not None and has_display():
             await asyncio.to_thread(webbrowser.open, link)

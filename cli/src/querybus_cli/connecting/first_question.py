@@ -15,7 +15,9 @@ Ask = Callable[[str], Answer]
 """Asks a question of the new connection and returns the public answer, or the problem."""
 
 QUESTIONS_MAX: Final = 3
-LISTED_SECONDS_MAX: Final = 30.0
+LISTED_SECONDS_MAX: Final = 330.0
+"""The executor takes at most 300 s to read the files of a folder; a slow machine needs some of them."""
+PROGRESS_SECONDS: Final = 5.0
 LIST_PAUSE_SECONDS: Final = 0.5
 _STEP: Final = "question"
 
@@ -56,16 +58,24 @@ def figure_of(answer: Answer) -> int | None:
         return None
 
 
-def ask_over_http(url: str, key: str, connection: str) -> Ask:
+def ask_over_http(dialogue: Dialogue, url: str, key: str, connection: str) -> Ask:
     """Return what asks a running gateway, which first has to list the connection and know its tables."""
     from querybus_cli.operations.remote import calling
 
     def ask(question: str) -> Answer:
         with calling(url, key) as client:
-            until = time.monotonic() + LISTED_SECONDS_MAX
+            begun = time.monotonic()
+            reported = begun
             while not _is_known(client, connection):
-                if time.monotonic() > until:
-                    return {"detail": f"the running stack does not list {connection} yet"}
+                now = time.monotonic()
+                if now - begun > LISTED_SECONDS_MAX:
+                    return {
+                        "detail": f"the running stack has not read {connection} within {LISTED_SECONDS_MAX:g} s: "
+                        f"`querybus connections test {connection}` says what it waits for"
+                    }
+                if now - reported > PROGRESS_SECONDS:
+                    reported = now
+                    dialogue.work(f"the running stack reads the tables of {connection}, {now - begun:.0f} s")
                 time.sleep(LIST_PAUSE_SECONDS)
             return client.ask(question, connection=connection).raw
 

@@ -40,7 +40,7 @@ def folder(tmp_path: Path) -> Path:
     (root / "Sales 2024 (final).csv").write_text("Order Date,Amount,Zip\n2024-01-01,2.5,00123\n2024-01-02,3,04567\n")
     (root / "sub/people.tsv").write_text("id\tname\n1\tAnn\n")
     (root / "events.jsonl").write_text('{"kind": "a", "n": 1}\n{"kind": "b", "n": 2}\n')
-    (root / "latin.csv").write_bytes("name,x\nM\u00fcller,1\n".encode("latin-1"))
+    (root / "noise.csv").write_bytes(b"\xff\xfe\x00")
     (root / "broken.parquet").write_text("no Parquet")
     for year in (2024, 2025):
         with duckdb.connect() as made:
@@ -106,11 +106,25 @@ async def test_what_cannot_be_read_is_listed_with_its_reason(folder: Path) -> No
     result = await diagnose_config(config)
     assert (result.trouble, result.tables) == (None, 5)
     for words in (
-        "latin.csv: its text is not UTF-8",
+        "noise.csv: its text is",
         "broken.parquet",
         "link.csv: a link that leads out of the folder",
     ):
         assert words in result.warnings[0]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252", "gb18030"])
+async def test_a_csv_of_another_encoding_is_read(tmp_path: Path, encoding: str) -> None:
+    text = {"gb18030": "城市,金额\n上海市浦东新区,5\n北京市,7\n"}.get(
+        encoding, "Straße,Größe\nMüllerstraße 5,5\nÜbergang,7\n"
+    )
+    (tmp_path / "places.csv").write_bytes(text.encode(encoding))
+    first, second = text.splitlines()[0].split(",")
+    async with connected(tmp_path / "places.csv") as database:
+        assert [column.name for column in (await catalog_of(database)).tables[0].columns] == [first, second]
+        assert await rows(database, f'SELECT "{first}", "{second}" FROM places ORDER BY 2') == [
+            [line.split(",")[0], int(line.split(",")[1])] for line in text.splitlines()[1:]
+        ]
 
 
 async def test_a_changed_or_new_file_is_there_at_the_next_reading_of_the_catalog(folder: Path) -> None:

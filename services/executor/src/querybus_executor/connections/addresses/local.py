@@ -53,7 +53,8 @@ def _is_path(text: str) -> bool:
 
 
 def _path_address(path: Path, text: str) -> Address:
-    path = path.absolute()
+    # A link stays one, so that it may point at a newer file later.
+    path = path.resolve() if ".." in path.parts else path.absolute()
     if path.is_dir():
         return Address(URL.create(FILES, database=str(path)))
     kind = kind_of_file(path) if path.is_file() else _SUFFIXES.get(path.suffix.lower(), FILES)

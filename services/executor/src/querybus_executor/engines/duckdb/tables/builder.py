@@ -1,7 +1,8 @@
 """The process that makes one DuckDB file of a folder's tables, for the hardened worker to open read-only.
 
 Parquet becomes views, everything else is copied with its types sniffed over the whole file. DuckDB may touch the
-folder and the file's own place only. It imports DuckDB, the standard library and, for Excel, python-calamine.
+folder and the file's own place only. It imports DuckDB, the standard library, charset-normalizer and, for Excel,
+python-calamine.
 A request on standard input is `{"root", "target", "sources": [{"table", "kind", "paths", "is_partitioned"}]}`; the reply
 is `{"tables": [{"table", "label"}], "unread": [[file, reason]]}`.
 """
@@ -13,12 +14,14 @@ import json
 import os
 import resource
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import duckdb
 
+from querybus_executor.engines.duckdb.tables.encodings import utf8_file
 from querybus_executor.engines.duckdb.tables.excel import COLUMNS_MAX, ROWS_MAX, SHEETS_MAX, table_of_sheet
 
 MEMORY_BYTES_MAX: Final = 4 << 30
@@ -41,8 +44,8 @@ def build(request: dict[str, Any]) -> dict[str, Any]:
     unread: list[list[str]] = []
     for source in request["sources"]:
         try:
-            made = _excel(database, source, target.parent) if source["kind"] == "excel" else _table(database, source)
-            tables += [{"table": name, "label": label} for name, label in made]
+            made = _excel if source["kind"] == "excel" else _table
+            tables += [{"table": name, "label": label} for name, label in made(database, source, target.parent)]
         except (duckdb.Error, OSError, ValueError, ImportError) as error:
             unread.append([Path(source["paths"][0]).name, _reason(error, root)])
     database.execute("CHECKPOINT")
@@ -50,8 +53,17 @@ def build(request: dict[str, Any]) -> dict[str, Any]:
     return {"tables": tables, "unread": unread}
 
 
-def _table(database: duckdb.DuckDBPyConnection, source: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    paths = "[" + ", ".join(map(_text, source["paths"])) + "]"
+def _table(database: duckdb.DuckDBPyConnection, source: dict[str, Any], folder: Path) -> Iterator[tuple[str, str]]:
+    if source["kind"] == "parquet":
+        _read_files(database, source, source["paths"])
+    else:
+        with TemporaryDirectory(dir=folder) as converted:
+            _read_files(database, source, [utf8_file(path, Path(converted)) for path in source["paths"]])
+    yield source["table"], source["label"]
+
+
+def _read_files(database: duckdb.DuckDBPyConnection, source: dict[str, Any], files: Sequence[str]) -> None:
+    paths = "[" + ", ".join(map(_text, files)) + "]"
     partitions = "true" if source["is_partitioned"] else "false"
     options = f"union_by_name = true, hive_partitioning = {partitions}"
     name = _quoted(source["table"])
@@ -61,7 +73,6 @@ def _table(database: duckdb.DuckDBPyConnection, source: dict[str, Any]) -> Itera
         reader = "read_json" if source["kind"] == "json" else "read_csv"
         reading = f"{reader}({paths}, {options}, sample_size = -1)"
         database.execute(f"CREATE TABLE {name} AS SELECT * FROM {reading}")  # noqa: S608 - quoted
-    yield source["table"], source["label"]
 
 
 def _excel(database: duckdb.DuckDBPyConnection, source: dict[str, Any], folder: Path) -> Iterator[tuple[str, str]]:
