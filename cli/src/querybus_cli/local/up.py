@@ -20,6 +20,9 @@ from rich.markup import escape
 
 from querybus.bus.admin.embedded_server import EmbeddedNats, sizes_for
 from querybus.bus.admin.permissions import BACKUP_USER, OPERATOR
+from querybus.bus.connection import Held
+from querybus.bus.stores.buckets import ConnectionStore
+from querybus.core.policy import Connection
 from querybus.core.stored.models import NamedModel
 from querybus.core.subjects import StageName, answer_filter, is_token
 from querybus_cli.local.answers import DEMO, demo_file, names_of
@@ -138,7 +141,7 @@ async def run_up(
                 f"HTTP at 127.0.0.1:{api}, {grpc_text(grpc_apis)}, the bus at {bus.url}\n"
                 f"keys are in {store / KEYS_FILE}, users and subjects of the bus in {store / CLIENTS_FILE}"
             )
-            ready = asyncio.create_task(_report_when_ready(addresses.values(), keys, api, apis, out, first))
+            ready = asyncio.create_task(_report_when_ready(bus, addresses.values(), keys, api, apis, out, first))
             try:
                 await Supervisor(replicas, lambda text: out.print(text, highlight=False)).run()
             finally:
@@ -213,12 +216,20 @@ def _must_be_free(port: int, option: str) -> None:
 
 
 async def _report_when_ready(
-    addresses: Iterable[str], keys: Mapping[str, str], api: int, apis: str, out: Console, first: FirstSteps
+    bus: EmbeddedNats,
+    addresses: Iterable[str],
+    keys: Mapping[str, str],
+    api: int,
+    apis: str,
+    out: Console,
+    first: FirstSteps,
 ) -> None:
     for address in addresses:
         while not await asyncio.to_thread(is_ready, address):  # noqa: ASYNC110 - no event says something of another process
             await asyncio.sleep(READY_PAUSE_SECONDS)
     out.print(f"ready: {apis}", highlight=False, soft_wrap=True)
+    for line in connection_notes(await _connections_of(bus)):
+        out.print(line, markup=False, highlight=False, soft_wrap=True)
     link = await asyncio.to_thread(_sign_in_link, f"http://127.0.0.1:{api}", keys[OWNER])
     if link is not None:
         out.print(f"\nthe page, signed in once within ten minutes:\n\n  {link}", highlight=False, soft_wrap=True)
@@ -233,6 +244,27 @@ async def _report_when_ready(
         '    -d \'{"question": "How many customers are there?"}\'\n',
     ):
         out.print(line, highlight=False, soft_wrap=True)
+
+
+async def _connections_of(bus: EmbeddedNats) -> tuple[Connection, ...]:
+    connection = await bus.connect(StageName.GATEWAY)
+    try:
+        return await ConnectionStore(Held(connection)).all()
+    finally:
+        await connection.close()
+
+
+def connection_notes(connections: Iterable[Connection]) -> list[str]:
+    """Return a line for each connection that cannot be read, or whose role may write, as the executor found it."""
+    lines: list[str] = []
+    for item in connections:
+        if item.trouble is not None:
+            lines.append(f"failed: {item.name} cannot be read: {item.trouble.detail}")
+        elif item.warning:
+            lines.append(
+                f"warning: {item.name}: {item.warning}; `querybus connections test {item.name}` says what to do"
+            )
+    return lines
 
 
 def is_ready(address: str) -> bool:

@@ -106,7 +106,7 @@ async def test_what_cannot_be_read_is_listed_with_its_reason(folder: Path) -> No
     result = await diagnose_config(config)
     assert (result.trouble, result.tables) == (None, 5)
     for words in (
-        "noise.csv: its text is",
+        "noise.csv: its text looks like utf-16 and is not: save it as UTF-8",
         "broken.parquet",
         "link.csv: a link that leads out of the folder",
     ):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import os
+import shlex
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -106,7 +107,8 @@ _OF_FILES: Final = frozenset({StepName.ADDRESS, StepName.VERSION, StepName.TABLE
 
 async def diagnose(path: Path, name: str, environment: Mapping[str, str] = os.environ) -> Finding:
     """Return what is wrong with the connection of that name in the file, or that it works."""
-    again = f"querybus connections test {name} --file {path}"
+    file = shlex.quote(str(path))
+    again = f"querybus connections test {name} --file {file}"
     try:
         configs = load_connections(path, environment)
     except BadConnections as error:
@@ -115,7 +117,7 @@ async def diagnose(path: Path, name: str, environment: Mapping[str, str] = os.en
     if config is None:
         known = ", ".join(config.name for config in configs)
         detail = f"{path.name} has no connection {name}; it has {known}"
-        return Finding(name, Trouble.UNKNOWN, detail, next_command=f"querybus connections list --file {path}")
+        return Finding(name, Trouble.UNKNOWN, detail, next_command=f"querybus connections list --file {file}")
     is_production = environment.get("QUERYBUS_ENVIRONMENT") == "production"
     return replace(await diagnose_config(config, refuses_writing_roles=is_production), next_command=again)
 

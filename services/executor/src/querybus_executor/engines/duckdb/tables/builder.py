@@ -117,7 +117,7 @@ def _excel(database: duckdb.DuckDBPyConnection, source: dict[str, Any], folder: 
 
 def _reason(error: Exception, root: str) -> str:
     """Return an error's first line without the folder's path."""
-    if "unicode" in str(error).lower() or "utf-8" in str(error).lower():
+    if isinstance(error, duckdb.Error) and ("unicode" in str(error).lower() or "utf-8" in str(error).lower()):
         return "its text is not UTF-8: save it as UTF-8"
     lines = str(error).replace(root + os.sep, "").strip().splitlines() or [type(error).__name__]
     return lines[0][:REASON_LENGTH_MAX]

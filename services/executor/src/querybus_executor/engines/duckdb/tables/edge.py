@@ -101,6 +101,6 @@ class TableFolder:
 
 
 def _libraries() -> list[Path]:
-    """Return the folders of DuckDB, of what tells encodings and, where it is installed, of the library that reads Excel."""
+    """Return the folders of DuckDB, of the library that recognises encodings and, where it is installed, of the one that reads Excel."""
     found = (importlib.util.find_spec(name) for name in ("duckdb", "python_calamine", "charset_normalizer"))
     return [Path(spec.origin).parents[1] for spec in found if spec is not None and spec.origin is not None]
