@@ -49,7 +49,7 @@ def test_each_database_of_the_file_is_tried(folder: Path) -> None:
     assert code == 1
     states = {name: checks[f"database {name}"]["state"] for name in ("good", "empty", "away")}
     assert states == {"good": "ok", "empty": "fails", "away": "fails"}
-    assert checks["database good"]["detail"] == "sqlite, 1 tables"
+    assert checks["database good"]["detail"] == "sqlite, 1 table"
     assert "no table" in checks["database empty"]["detail"]
     assert checks["database away"]["next"] == "querybus connections test away --file connections.yaml"
 

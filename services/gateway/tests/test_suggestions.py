@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Callable
 from datetime import date
@@ -10,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.plain_databases import write_clinic, write_theatre
-from querybus.core.catalog import Language
+from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Language, Table
+from querybus.core.envelope import Audience
 from querybus_cli.local.demo_database import FIXED_TODAY, demo_connection, write_demo
 from querybus_cli.operations.measuring import opened_connection
 from querybus_executor.connections.config import ConnectionConfig
@@ -76,3 +78,30 @@ def test_what_is_suggested_of_definitions_is_read_by_them_and_has_a_figure(tmp_p
             found = answer_question(question, (), defined, asker, language)
             assert isinstance(found, ByDefinition), question
             assert rows_of(found.sql)[0][-1] is not None, question
+
+
+FILES = (
+    "export (3)", "Sales 2024-03-01", "orders_20240301", "data", "Kopie von Kunden", "trips", "2023 invoices", "new 1",
+    "customer-list (copy)", "sheet1", "Q1 report final v2",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("audience", ["business", "analyst"])
+def test_of_files_with_odd_names_only_sound_questions_are_suggested(audience: Audience) -> None:
+    def table(file: str) -> Table:
+        name = re.sub(r"\W+", "_", file.lower()).strip("_")
+        columns = (
+            Column(name="city", type="VARCHAR", kind=ColumnKind.TEXT, values=("Rome", "Oslo"), distinct_count=2),
+            Column(name="amount", type="DOUBLE", kind=ColumnKind.NUMBER),
+            Column(name="ordered_on", type="DATE", kind=ColumnKind.DATE),
+        )
+        return Table(name=name if name[0].isalpha() else f"t_{name}", comment=file, columns=columns, row_estimate=39)
+
+    catalog = Catalog(connection="files", dialect=Dialect.DUCKDB, tables=tuple(map(table, FILES)))
+    made = suggestions(catalog, "en", audience)
+    assert any("trips" in question for question in made)
+    assert any("invoices" in question for question in made)
+    for question in made:
+        assert not re.search(r"\d|[()]|\b(?:data|sheet|export|kopie|kunden|copy|new|final)\b", question), question
+    for question in suggestions(catalog, "zh", audience):
+        assert not re.search(r"\d|[()（）]|data|sheet|export", question), question

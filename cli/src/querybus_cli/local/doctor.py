@@ -17,6 +17,7 @@ from querybus.bus.admin.permissions import OPERATOR
 from querybus.bus.connection import BusRefused, connect
 from querybus.core.options import Options
 from querybus.llm.model_search import BASE_URL, MODEL, ModelTrial, configured_server, try_model
+from querybus.text.words import count_of
 from querybus_cli.local.answers import demo_file, names_of
 from querybus_cli.local.up import is_ready
 from querybus_cli.operations.operator import OPERATOR_FILE
@@ -210,7 +211,7 @@ async def _database(file: Path, name: str, environment: Mapping[str, str]) -> Ch
     if not found.tables:
         detail = f"{found.dialect} answers, and its user can read no table"
         return Check("database", name, State.FAILS, detail, f"querybus connections test {name} --file {file}")
-    return Check("database", name, State.OK, f"{found.dialect}, {found.tables} tables")
+    return Check("database", name, State.OK, f"{found.dialect}, {count_of(found.tables, 'table')}")
 
 
 def lines_of(checks: Sequence[Check]) -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from querybus.core.catalog import Catalog, Language
 from querybus.ops.clock import system_clock
+from querybus.text.words import count_of
 from querybus_cli.operations.measuring import NotRunError, RowsOf
 from querybus_semantic.checks.binding import stored_values
 from querybus_semantic.checks.probes import Finding, Severity
@@ -58,7 +59,7 @@ def shown(rows: Rows | None) -> str:
         return "not covered"
     if len(rows) == 1 and len(rows[0]) == 1:
         return str(rows[0][0])
-    return f"{len(rows)} rows" + (f", the first {', '.join(map(str, rows[0]))}" if rows else "")
+    return count_of(len(rows), "row") + (f", the first {', '.join(map(str, rows[0]))}" if rows else "")
 
 
 def is_same(left: Rows, right: Rows) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any, Final
 
+from querybus.text.words import count_of
 from querybus_executor.connections.diagnose import Finding, StepState
 
 _MARKS: Final = {StepState.OK: "ok", StepState.WARNING: "!", StepState.FAILED: "failed", StepState.NOT_REACHED: "-"}
@@ -18,7 +19,7 @@ def finding_as_json(finding: Finding) -> dict[str, Any]:
 def finding_lines(finding: Finding) -> list[str]:
     """Return what was found: the outcome first, then the steps, then what to do."""
     if finding.trouble is None:
-        lines = [f"{finding.name}: works, {finding.dialect}, {finding.tables} tables"]
+        lines = [f"{finding.name}: works, {finding.dialect}, {count_of(finding.tables, 'table')}"]
     else:
         lines = [f"{finding.name}: {finding.trouble.value}: {finding.detail}"]
     if finding.trouble is not None and finding.setting:

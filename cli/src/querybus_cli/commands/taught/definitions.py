@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from querybus.text.words import count_of
 from querybus_cli.commands.groups import Commands
 from querybus_cli.commands.operate.operator import STORE, Store, Tenant, Url
 from querybus_cli.commands.taught.knowledge import JsonOutput, Password
@@ -161,7 +162,15 @@ def check(
             typer.echo(f"not taken: {one.text}")
         for one in findings:
             typer.echo(f"{one.severity.value}: {one.about}: {one.detail}")
-        typer.echo(f"{len(layer.metrics)} metrics, {len(layer.relations)} relations, {len(findings)} findings")
+        typer.echo(
+            ", ".join(
+                (
+                    count_of(len(layer.metrics), "metric"),
+                    count_of(len(layer.relations), "relation"),
+                    count_of(len(findings), "finding"),
+                )
+            )
+        )
     if any(one.severity.value == "error" for one in findings):
         raise typer.Exit(FINDING_EXIT_CODE)
 

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from querybus.text.words import count_of
+
 
 def describe(
     database: Annotated[
@@ -59,5 +61,6 @@ def describe(
         typer.echo(text, nl=False)
         return
     out.write_text(text, encoding="utf-8")
-    counts = f"{len(made.description.display_names)} names, {len(made.description.personal)} personal columns, {len(rows)} relations"
+    found = {"name": made.description.display_names, "personal column": made.description.personal, "relation": rows}
+    counts = ", ".join(count_of(len(items), noun) for noun, items in found.items())
     typer.echo(f"{out}: {counts}. Read it, then name it as `described` in connections.yaml.")

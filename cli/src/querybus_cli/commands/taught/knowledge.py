@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from querybus.text.knowledge import EntryKind
+from querybus.text.words import count_of
 from querybus_cli.commands.groups import Commands
 from querybus_cli.commands.operate.operator import STORE, Store, Tenant, Url
 
@@ -128,7 +129,7 @@ def list_entries(
                 printable(f"{entry['id']}  {entry['kind']:11} {entry['key'] or '-'}{mark}\n{'':18}{entry['text']}")
             )
     if not json_output:
-        typer.echo(f"{len(entries)} entries")
+        typer.echo(count_of(len(entries), "entry"))
 
 
 @knowledge.command(name="review")

@@ -109,6 +109,15 @@ def plural(label: str) -> str:
     return label + ("es" if last.endswith(("ss", "x", "ch", "sh", "z")) else "s")
 
 
+def count_of(count: int, noun: str) -> str:
+    """Return a number with its noun, in the plural but for one; thousands are separated.
+
+    >>> count_of(1, "table"), count_of(0, "entry"), count_of(12_000, "personal column")
+    ('1 table', '0 entries', '12,000 personal columns')
+    """
+    return f"{count:,} {noun if count == 1 else plural(noun)}"
+
+
 _UNCOUNTED: Final = frozenset(
     [
         "weather",

@@ -21,6 +21,7 @@ from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure
 from querybus.engines import ENGINES
 from querybus.ops.metrics import Metrics
+from querybus.text.words import count_of
 from querybus_executor.connections.access_report import AccessReport, access_report
 from querybus_executor.connections.config import BadConnections, ConnectionConfig, load_connections
 from querybus_executor.connections.databases import ConnectedDatabase
@@ -234,7 +235,7 @@ def _warnings(database: ConnectedDatabase, report: AccessReport) -> tuple[str, .
             " (QUERYBUS_ENVIRONMENT=production)"
         )
     if report.tables_unseen:
-        found.append(f"{report.tables_unseen} tables of the database may not be read by {report.role}")
+        found.append(f"{count_of(report.tables_unseen, 'table')} of the database may not be read by {report.role}")
     return tuple(found)
 
 

@@ -7,6 +7,7 @@ none, none is suggested. Deterministic: the same catalog suggests the same on on
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, date, datetime
@@ -19,6 +20,7 @@ from querybus.ops.clock import system_clock
 from querybus.text.labels import column_label, table_label
 from querybus.text.language import grammar_faults
 from querybus.text.readable_name import spoken_name
+from querybus.text.vocabulary import is_word
 from querybus.text.words import plural, singular
 
 SUGGESTIONS_MAX: Final = 12
@@ -94,8 +96,13 @@ def _of_table(table: Table, catalog: Catalog, language: Language, audience: Audi
     from querybus_translator.answers.offered import average_of, is_measure
 
     monthly, grouped, average, count = _TEXTS[language]
-    called = table_label(table, language, catalog) or (spoken_name(table.name) if audience == "analyst" else None)
-    if called is None or table.row_estimate == 0:
+    label_of_table = table_label(table, language, catalog)
+    called = _subject(label_of_table or (spoken_name(table.name) if audience == "analyst" else ""), language)
+    if (
+        not called
+        or table.row_estimate == 0
+        or (label_of_table is None and language == "en" and not _is_english(called))
+    ):
         return
     measure = table.measure_word or USUAL_MEASURE_WORD
     rows = _several(_within(called)) if language == "en" else _within(called)
@@ -123,6 +130,47 @@ def _of_table(table: Table, catalog: Catalog, language: Language, audience: Audi
     if figure is not None:
         yield said(average, figure)
     yield said(count)
+
+
+_OF_FILES: Final = re.compile(
+    r"[(（\[][^)）\]]*[)）\]]|\b(?:19|20)\d\d(?:[-_. ]?\d\d?){0,2}\b|\b(?:v|version|rev|nr|no) ?\d+\b|\bq ?[1-4]\b"
+    r"|\b(?:copy(?: of)?|kopie(?: von)?|copie(?: de)?|copia(?: de)?|backup)\b|(?<![^\W\d_])\d+\b|副本|备份",
+    re.IGNORECASE,
+)
+"""What people add to the names of files: a date, a version, the number of a copy."""
+_BESIDE_THEM: Final = re.compile(
+    r"\b(?:final|new|old|latest|tmp|temp|draft)\b|最终版?|(?:^|[\s_-]+)(?:table|file|report|list|query|results?)s?$|(?:表格|导出|列表)$",
+    re.IGNORECASE,
+)
+"""Words that stand beside such an addition and say nothing of the rows."""
+_NO_SUBJECT: Final = re.compile(
+    r"(?:raw |my )?(?:data|datasets?|sheet|tab|exports?|imports?|dump|extract|untitled|workbook|output|input|csv)|数据|导出|工作表|表格|导入",
+    re.IGNORECASE,
+)
+
+
+def _subject(label: str, language: Language) -> str:
+    """Return what the rows of a table are, without what a file's name adds; empty where nothing is left to ask about.
+
+    >>> [_subject(label, "en") for label in ("export (3)", "Orders 20240301", "customer-list (copy)", "2023 invoices", "Sheet 1", "price lists")]
+    ['', 'Orders', 'customer', 'invoices', '', 'price lists']
+    """
+    text = _trimmed(_OF_FILES.sub(" ", label))
+    if text != label:
+        while (shorter := _trimmed(_BESIDE_THEM.sub(" ", text))) != text:
+            text = shorter
+    is_odd = language == "en" and re.search(r"[^\w\s'’&/-]|\d", text) is not None
+    return "" if is_odd or _NO_SUBJECT.fullmatch(text) else text
+
+
+def _trimmed(text: str) -> str:
+    return " ".join(text.split()).strip(" -_.,")
+
+
+def _is_english(text: str) -> bool:
+    """Return whether a table's name that nobody has described ends with a word of the vocabulary."""
+    last = text.rpartition(" ")[2].lower()
+    return is_word(last) or is_word(singular(last))
 
 
 def _several(label: str) -> str:
