@@ -187,6 +187,25 @@ async def test_a_one_time_link_signs_in_once_and_leaves_nothing_in_the_address(s
         await context.close()
 
 
+async def test_a_link_of_somebody_else_never_replaces_a_live_session(stack: Stack, browser: Browser) -> None:
+    async def link_of(who: str) -> str:
+        async with httpx.AsyncClient(base_url=stack.http_address) as http:
+            reply = await http.post("/v1/sign-in-codes", headers={"Authorization": f"Bearer {KEYS[who]}"})
+        return f"{stack.http_address}/#code={reply.json()['code']}"
+
+    context = await browser.new_context(locale="en-US")
+    page = await context.new_page()
+    await page.goto(await link_of("analyst"))
+    await page.locator(".ask textarea").wait_for()
+    kept = await page.evaluate("localStorage.getItem('querybus.token')")
+    second = await context.new_page()
+    await second.goto(await link_of("business"))
+    await expect(second.locator(".toast")).to_contain_text("You are still signed in as")
+    assert await second.evaluate("localStorage.getItem('querybus.token')") == kept
+    assert second.url == f"{stack.http_address}/"
+    await context.close()
+
+
 async def test_a_wrong_key_is_refused_in_words_and_a_session_ends_in_words(stack: Stack, browser: Browser) -> None:
     context = await browser.new_context(locale="en-US")
     page = await context.new_page()

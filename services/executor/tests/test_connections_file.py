@@ -100,3 +100,10 @@ def test_a_secret_may_stand_in_a_file_of_its_own(tmp_path: Path) -> None:
     assert shop.parsed_url.password == "p@ss/w:rd"
     secret.unlink()
     assert f"the secret's file {secret} cannot be read: FileNotFoundError" in problem(entry(url=url))
+
+
+def test_a_file_that_is_nested_without_end_is_refused_by_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "connections.yaml"
+    file.write_text("connections:\n- name: " + "[" * 5_000 + "]" * 5_000 + "\n", encoding="utf-8")
+    with pytest.raises(BadConnections, match="line 2 is nested more than 20 levels deep"):
+        load_connections(file)

@@ -12,7 +12,7 @@ from querybus_gateway.use_cases.results.export import csv_cell
     [
         ("=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0"), ("@SUM(A1)", "'@SUM(A1)"), ("+1+1", "'+1+1"), ("-2+3", "'-2+3"),
         ("\t=1", "'\t=1"), ("-12345678901234567.89", "-12345678901234567.89"), ("+49", "+49"), (-5, -5), (None, ""),
-        (True, "true"), ("a=b", "a=b"),
+        (True, "true"), ("a=b", "a=b"), ("＝1+1", "'＝1+1"), ("＠SUM(1)", "'＠SUM(1)"), ("＋1", "'＋1"), ("－2", "'－2"),
     ],
 )  # fmt: skip
 def test_no_cell_of_a_csv_begins_a_formula(cell: object, written: object) -> None:

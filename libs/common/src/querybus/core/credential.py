@@ -62,6 +62,10 @@ class Credential(BaseModel):
         ends = [end for end in (self.expires_at, self.valid_until) if end is not None]
         return min(ends, default=None)
 
+    def may_use(self, connection: str) -> bool:
+        """Return whether it may ask a connection and read what came from there; what has no connection is everybody's."""
+        return self.connections is None or not connection or connection in self.connections
+
     def of_person(self, user: str) -> Credential:
         """Return it as used for a person; what it may do as itself it may not do in the name of somebody else."""
         if user == self.user:

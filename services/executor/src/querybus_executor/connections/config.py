@@ -36,6 +36,7 @@ from querybus_semantic.formats.problems import settings_problem, yaml_problem
 
 _VARIABLE: Final = re.compile(r"\$\{(?:file:(?P<file>[^}]+)|(?P<name>[A-Za-z_][A-Za-z0-9_]*))\}")
 SECRET_BYTES_MAX: Final = 64 << 10
+DEPTH_MAX: Final = 20
 
 
 class BadConnections(ValueError):
@@ -189,6 +190,8 @@ def load_connections(path: Path, environment: Mapping[str, str] = os.environ) ->
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise BadConnections(f"{path.name} cannot be read: {type(error).__name__}") from error
+    if (deep := _deep_line(text)) is not None:
+        raise BadConnections(f"{path.name}: line {deep} is nested more than {DEPTH_MAX} levels deep")
     try:
         read = yaml.safe_load(text)
     except yaml.YAMLError as error:
@@ -196,6 +199,19 @@ def load_connections(path: Path, environment: Mapping[str, str] = os.environ) ->
     for entry, key, beside in _named_files(read, path):
         entry[key] = str(beside)
     return parse_connections(read, environment, path.parent, text)
+
+
+def _deep_line(text: str) -> int | None:
+    """Return the first line that is nested deeper than DEPTH_MAX; what does not parse is reported by the parser."""
+    depth = 0
+    try:
+        for event in yaml.parse(text, yaml.SafeLoader):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > DEPTH_MAX:
+                return event.start_mark.line + 1 if event.start_mark is not None else 1
+    except yaml.YAMLError:
+        return None
+    return None
 
 
 def _named_files(read: object, path: Path) -> Iterator[tuple[dict[str, Any], str, Path]]:
@@ -334,7 +350,7 @@ def files_of(path: Path) -> tuple[Path, ...]:
         return (path,)
     secrets = (Path(match["file"]) for match in _VARIABLE.finditer(text) if match["file"])
     try:
-        read = yaml.safe_load(text)
+        read = None if _deep_line(text) is not None else yaml.safe_load(text)
     except yaml.YAMLError:
         read = None
     return (path, *secrets, *(beside for _, _, beside in _named_files(read, path)))

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from querybus.bus.stores.pages import Batch, batch_of, cells_of
 from querybus.core.messages import ResultColumn, Scalar
-from querybus.text.rows.cells import cell
+from querybus.text.rows.cells import cell, short_cell
 from querybus_executor.ports import PageSink, Rows
 
 BATCH_ROWS_FIRST: Final = 4
@@ -133,7 +133,8 @@ class Receiver:
         return rows[:capacity]
 
     def _hold(self, rows: Sequence[Sequence[Any]]) -> None:
-        for row in rows:
+        for given in rows:
+            row = [short_cell(value) if isinstance(value, list | tuple | dict) else value for value in given]
             size = bytes_of(row)
             self._widest = max(self._widest, size)
             if self._bytes + size > self._bytes_max:
@@ -202,15 +203,13 @@ def first_page(rows: Sequence[Sequence[Scalar]], page_size: int) -> tuple[tuple[
 
 
 def bytes_of(row: Sequence[Any]) -> int:
-    """Return about how long the row is as JSON."""
+    """Return about how long the row is as JSON; nested values are text by now."""
     total = 2
     for value in row:
         if isinstance(value, str):
             total += 3 + (len(value) if value.isascii() else 3 * len(value))
         elif isinstance(value, bytes):
             total += 2 * len(value)
-        elif isinstance(value, list | tuple | dict):
-            total += len(str(value))
         else:
             total += 8
     return total

@@ -102,17 +102,25 @@ def first(log: Sequence[Entry]) -> Envelope[Any]:
 
 
 def is_reader(envelope: Envelope[Any], credential: Credential) -> bool:
-    """Return whether the credential may read the query that this event belongs to."""
+    """Return whether the credential may read the query that this event belongs to.
+
+    A credential for some connections reads nothing of others: of an undecided question it may use every candidate.
+    """
     is_own = (envelope.tenant, envelope.user, envelope.shadow_of) == (credential.tenant, credential.user, None)
-    return is_own and (credential.audience == "analyst" or envelope.audience == "business")
+    is_for_audience = credential.audience == "analyst" or envelope.audience == "business"
+    return is_own and is_for_audience and all(credential.may_use(name) for name in _connections_of(envelope))
 
 
 def may_read(log: Sequence[Entry], credential: Credential) -> bool:
     """Return whether the credential may read the query of a log that has begun."""
     try:
-        return is_reader(first(log), credential)
+        envelope = first(log)
     except Undecodable:
         return False
+    decided = connection_of(log)
+    if decided is not None and not credential.may_use(decided):
+        return False
+    return is_reader(envelope, credential)
 
 
 def connection_of(turns: Sequence[Entry]) -> str | None:
@@ -127,17 +135,26 @@ def connection_of(turns: Sequence[Entry]) -> str | None:
     return None
 
 
+def _connections_of(envelope: Envelope[Any]) -> Sequence[str]:
+    """Return where an event's question is asked: one connection, or those among which the choice is still open."""
+    return _candidates(envelope.body) or (envelope.connection,)
+
+
 def _is_undecided(body: object) -> bool:
     """Whether an event leaves open where its question is asked: it was not routed yet, or a person has to choose."""
+    return bool(_candidates(body))
+
+
+def _candidates(body: object) -> Sequence[str]:
     match body:
         case Asked():
-            return bool(body.connections)
-        case Concluded():
-            return body.clarification is not None and any(item.connection for item in body.clarification.options)
+            return body.connections
+        case Concluded() if body.clarification is not None:
+            return [item.connection for item in body.clarification.options if item.connection]
         case Finished():
-            return any(item.connection for item in body.answer.options)
+            return [item.connection for item in body.answer.options if item.connection]
         case _:
-            return False
+            return ()
 
 
 def origin_of(turns: Sequence[Entry]) -> ForkedFrom | None:

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
+ELEMENTS_MAX: Final = 100_000
+"""Elements of one nested value that are shown: what one cell costs is bounded."""
 _QUOTIENT_DIGITS: Final = 16
 _INTEGER_DIGITS_MAX: Final = 400
 
@@ -43,6 +45,37 @@ def cell(value: Any) -> str | int | float | bool | None:
     if isinstance(value, list | tuple | set | frozenset | Mapping):
         return json.dumps(_nested(value), ensure_ascii=False)
     return str(value)
+
+
+def short_cell(value: Any) -> str | int | float | bool | None:
+    """Return the value as a cell; of arrays and maps at most ELEMENTS_MAX elements, and a sign that there are more.
+
+    >>> short_cell([1, 2]), short_cell(list(range(200_000)))[-9:]
+    ('[1, 2]', '99999, …]')
+    """
+    left = [ELEMENTS_MAX]
+    short = _shortened(value, left)
+    text = cell(short)
+    if left[0] >= 0 or not isinstance(text, str):
+        return text
+    return f"{text[:-1]}, …{text[-1]}"
+
+
+def _shortened(value: Any, left: list[int]) -> Any:
+    """Return a nested value without what is over the budget of elements, which it uses up: below zero means cut."""
+    if isinstance(value, Mapping):
+        return {key: _shortened(value[key], left) for key in _within(value, left)}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_shortened(element, left) for element in _within(value, left)]
+    return value
+
+
+def _within(values: Iterable[Any], left: list[int]) -> Iterator[Any]:
+    for value in values:
+        left[0] -= 1
+        if left[0] < 0:
+            return
+        yield value
 
 
 def _nested(value: Any) -> Any:

@@ -21,6 +21,7 @@ from querybus.core.catalog import Catalog, ColumnKind
 from querybus.core.failure import Facts, Failure, FailureCode
 from querybus.core.messages import ResultColumn
 from querybus.ops.metrics import Metrics
+from querybus.text.rows.cells import short_cell
 from querybus_executor.catalog.column_kinds import kind_of_type
 from querybus_executor.catalog.queries import CLICKHOUSE, read_catalog
 from querybus_executor.connections.config import ConnectionConfig, PoolLimits
@@ -197,8 +198,7 @@ class Clickhouse:
             columns = _columns(stream.source)
             asked.into.describe(columns)
             blocks: Iterator[Any] = iter(stream.gen)
-            while (block := await self._threads.run(partial(next, blocks, None))) is not None:
-                cells = [_plain(item) for item in block]
+            while (cells := await self._threads.run(_next_cells, blocks)) is not None:
                 rows = len(cells[0]) if cells else 0
                 batch = None
                 if asked.into.row_count + rows <= asked.into.first_rows:
@@ -400,5 +400,11 @@ def _kind(type_text: str) -> ColumnKind:
     return kind_of_type(inner)
 
 
-def _plain(cells: Any) -> Sequence[Any]:
-    return cells if isinstance(cells, list | tuple) else list(cells)
+def _next_cells(blocks: Iterator[Any]) -> list[Sequence[Any]] | None:
+    """Return the next block's values by column, arrays and maps as text; it belongs into a thread: one cell may be huge."""
+    block = next(blocks, None)
+    return None if block is None else [_plain(values) for values in block]
+
+
+def _plain(values: Any) -> Sequence[Any]:
+    return [short_cell(value) if isinstance(value, list | tuple | dict) else value for value in values]

@@ -79,7 +79,7 @@ async def refusal(credential: Credential, connection: str, known: KnownNames) ->
     """Return why a caller may not look after a connection; None for its owner. BusTrouble."""
     if not credential.is_owner:
         return NOT_OWNER
-    is_own = credential.connections is None or connection in credential.connections
+    is_own = credential.may_use(connection)
     if not is_own or connection not in await known.names(credential.tenant):
         return Problem(ProblemCode.NOT_FOUND, "there is no such connection for this credential")
     return None
@@ -175,7 +175,7 @@ def _finished_of(entries: Sequence[Entry]) -> list[Envelope[Finished]]:
 def _is_seen(finished: Envelope[Finished], credential: Credential, connection: str | None) -> bool:
     if finished.shadow_of is not None or not question_of(finished).strip():
         return False
-    is_own = credential.connections is None or finished.connection in credential.connections
+    is_own = credential.may_use(finished.connection)
     return is_own and connection in (None, finished.connection)
 
 

@@ -256,6 +256,8 @@ class BoardCases:
 
     async def _seen(self, board: Board, credential: Credential) -> Board:
         """Return somebody else's board as a caller sees it. BusTrouble."""
+        usable = tuple(pin for pin in board.pins if credential.may_use(pin.connection))
+        board = board.model_copy(update={"pins": usable})
         if credential.audience == "analyst":
             return board
         catalogs = {name: await self._catalogs.read(name) for name in {pin.connection for pin in board.pins}}

@@ -91,7 +91,7 @@ async def _csv(export: Export, *, bom: bool, first_row: int) -> AsyncGenerator[b
     # RFC 4180, line ends included, is what Excel's dialect writes.
     writer = csv.writer(text)
     if first_row == 1:
-        writer.writerow([raw_label(column) for column in public_columns(export.answer, export.audience)])
+        writer.writerow([csv_cell(raw_label(column)) for column in public_columns(export.answer, export.audience)])
     async with aclosing(_rows(export, first_row)) as pages:
         async for rows in pages:
             writer.writerows([[csv_cell(cell) for cell in row] for row in rows])
@@ -127,7 +127,7 @@ def csv_cell(cell: object) -> object:
     return "" if cell is None else cell
 
 
-_FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
 _NUMBER: Final = re.compile(r"[+-]?\d+(\.\d+)?")
 
 

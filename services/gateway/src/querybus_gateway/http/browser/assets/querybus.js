@@ -93,9 +93,12 @@ class QueryBusChat extends HTMLElement {
 
   async #begin() {
     const code = this.#isOwnPage ? new URLSearchParams(location.hash.slice(1)).get("code") : null;
-    if (code) {
-      // What signs in must not stay in the address, where it is kept and copied.
-      history.replaceState(null, "", location.pathname);
+    let stays = false;
+    // What signs in must not stay in the address, where it is kept and copied.
+    if (code) history.replaceState(null, "", location.pathname);
+    if (code && (stays = await this.#isSignedIn())) {
+      // A link that somebody else sent would put what is asked here into their account.
+    } else if (code) {
       try {
         localStorage.setItem(KEPT, (await this.#bus.signIn(code)).token);
       } catch (error) {
@@ -111,9 +114,24 @@ class QueryBusChat extends HTMLElement {
       return this.#showUnreachable();
     }
     this.#view = this.#views[0];
-    if (!this.#isOwnPage || location.hash.length < 2) return this.#showView(this.#view);
-    this.#showChat();
-    await this.#onHash();
+    if (!this.#isOwnPage || location.hash.length < 2) {
+      await this.#showView(this.#view);
+    } else {
+      this.#showChat();
+      await this.#onHash();
+    }
+    if (stays) this.#say(this.#texts.staysSignedIn(this.#me.user));
+  }
+
+  /** Whether the session of this browser is alive; only a refusal says that it is not. */
+  async #isSignedIn() {
+    if (!this.#token()) return false;
+    try {
+      await this.#bus.me();
+    } catch (error) {
+      return !(error instanceof QueryBusError && error.status === 401);
+    }
+    return true;
   }
 
   get #views() {
