@@ -74,7 +74,7 @@ def test_the_command_lists_and_tests_without_showing_a_secret(shop: Path, tmp_pa
     shown = runner.invoke(app, ["connections", "list", "--file", str(file)])
     assert (shown.exit_code, shown.output.split()) == (0, ["it", "sqlite", "read_only"])
     works = runner.invoke(app, ["connections", "test", "it", "--file", str(file)])
-    assert (works.exit_code, works.output.splitlines()[0]) == (0, "it: works, sqlite, 1 tables")
+    assert (works.exit_code, works.output.splitlines()[0]) == (0, "it: works, sqlite, 1 table")
     broken = runner.invoke(app, ["connections", "test", "it", "--file", str(listed(tmp_path, "sqlite:////none/x"))])
     assert (broken.exit_code, "database_file" in broken.output) == (1, True)
 
