@@ -54,7 +54,7 @@ _FILE_HEADERS: Final = _HEADERS | {
     "Cross-Origin-Resource-Policy": "cross-origin",
 }
 CHART_LIBRARY: Final = "charts.js"
-BUNDLE_SECONDS_MAX: Final = 30.0
+BUNDLE_SECONDS_MAX: Final = 120.0
 _BUNDLE: Final = (
     "import sys, vl_convert;sys.stdout.write(vl_convert.javascript_bundle('globalThis.querybusVegaEmbed = vegaEmbed;'))"
 )
