@@ -8,6 +8,7 @@ from typing import Final
 from querybus.core.credential import Credential
 from querybus.core.subjects import token
 from querybus.ops.clock import Clock
+from querybus.ops.log import get_log
 from querybus_gateway.access.credentials import authenticate
 from querybus_gateway.access.oidc import TokenReader, is_token_like
 from querybus_gateway.access.session_token import SessionToken, TokenKind, is_session_token, read_session
@@ -15,6 +16,7 @@ from querybus_gateway.access.throttle import GUESSES_MAX, Guesses
 from querybus_gateway.ports import Credentials
 from querybus_gateway.problems import Problem, ProblemCode
 
+_log = get_log(__name__)
 _NO_KEY: Final = Problem(
     ProblemCode.UNAUTHENTICATED, "send a key as `Authorization: Bearer KEY` or as `x-api-key: KEY`"
 )
@@ -74,6 +76,7 @@ class Callers:
         now = self._clock()
         wait = self._guesses.wait_seconds(source, now)
         self._guesses.wrong(source, now)
+        _log.info("callers.refused", source=source, is_held_back=wait is not None)
         return _NOBODYS if wait is None else Problem(ProblemCode.TOO_MANY_GUESSES, retry_after_seconds=wait)
 
     async def _of_session(self, text: str) -> Credential | Problem:

@@ -112,7 +112,8 @@ class Keys:
             await self._registry.put(made)
         except BusTrouble:
             return TROUBLE
-        _log.info("keys.made", tenant=credential.tenant, credential=wanted.name, by=credential.name)
+        # An owner's key for somebody else sees what that person's filters show: that it was made stays on record.
+        _log.info("keys.made", tenant=made.tenant, credential=made.name, by=credential.name, user=made.user)
         return _view(made, credential) | {"key": key}
 
     async def revoke(self, credential: Credential, name: str) -> Json | Problem:
