@@ -41,7 +41,7 @@ DUCKDB: Final = Engine(
         array_intersect array_length array_position array_prepend array_push_back array_push_front array_reduce
         array_reverse array_reverse_sort array_select array_slice array_sort array_to_string array_transform
         array_unique array_value array_where array_zip ascii asinh atanh bar base64 bin bit_and bit_count bit_or
-        bit_position bit_xor bitstring_agg bool_and bool_or cardinality cbrt century chr combine contains corr cosh
+        bit_position bit_xor bitstring_agg bool_and bool_or cardinality cbrt century chr columns combine contains corr cosh
         count_if count_star countif covar_pop covar_samp current_date current_localtime current_localtimestamp
         current_time current_timestamp damerau_levenshtein date_add date_bin date_diff date_part date_sub date_trunc
         datediff datepart datesub datetrunc day dayname dayofmonth dayofweek dayofyear decade decode divide editdist3

@@ -34,7 +34,7 @@ MYSQL: Final = Engine(
     system_names=None,
     functions=names(
         """
-        add_months adddate addtime any_value ascii bin bit_and bit_count bit_length bit_or bit_xor char chr concat_ws
+        add_months adddate addtime against any_value ascii bin bit_and bit_count bit_length bit_or bit_xor char chr concat_ws
         conv convert_tz crc32 curdate current_date current_time current_timestamp curtime date date_add date_format
         date_sub datediff day dayname dayofmonth dayofweek dayofyear decode elt encode export_set extract field
         find_in_set format from_base64 from_days from_unixtime get_format group_concat hex hour inet6_aton inet6_ntoa

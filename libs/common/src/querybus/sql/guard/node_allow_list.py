@@ -13,7 +13,7 @@ from querybus.core.failure import Failure, FailureCode
 from querybus.engines import ENGINES
 from querybus.sql.facts import StatementFacts, is_statement, kind_of_node
 from querybus.sql.guard.allowed import functions
-from querybus.sql.guard.allowed.call import call
+from querybus.sql.guard.allowed.call import call, typed_call
 from querybus.sql.guard.allowed.nodes import ARGUMENT_RULES, CLAUSES, NODE_RULES, NODES, STRUCTURE
 from querybus.sql.guard.context import Context
 from querybus.sql.guard.rules import Rule, refuse, unsafe, written
@@ -38,7 +38,10 @@ def _node(node: exp.Expr, dialect: Dialect, allowed_names: frozenset[str]) -> Fa
     kind = type(node)
     if kind in functions.BY_NAME_KINDS:
         return call(node, dialect, allowed_names)
-    if kind not in NODES and kind not in functions.KNOWN:
+    if kind in functions.KNOWN:
+        if (refusal := typed_call(node, dialect, allowed_names)) is not None:
+            return refusal
+    elif kind not in NODES:
         return _refused_node(node)
     structure = STRUCTURE.get(kind)
     if structure is not None:
