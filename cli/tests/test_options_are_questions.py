@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from querybus.core.asking_back import OptionAction
 from querybus.core.catalog import Catalog, Language
+from querybus.core.stored.choices import Choices
 from querybus_cli.local.demo_database import FIXED_TODAY, demo_connection, write_demo
 from querybus_executor.engines.sqlite.introspect import introspect
 from querybus_presenter.wording.options import Subject, options
@@ -41,7 +42,7 @@ def test_an_option_changes_what_the_built_in_translator_writes(
 ) -> None:
     before = translate(question, shop, language=language, today=FIXED_TODAY)
     assert isinstance(before, Translated)
-    offered = options(name, Subject(question, shop, ("orders",), load_texts()[(language, "analyst")]))
+    offered = options(name, Subject(question, shop, ("orders",), load_texts()[(language, "analyst")], Choices()))
     assert len(offered) >= 2
     for item in offered:
         after = translate(item.question, shop, language=language, today=FIXED_TODAY)
