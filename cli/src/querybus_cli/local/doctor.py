@@ -109,14 +109,16 @@ def _option_defaults(environment: Mapping[str, str]) -> list[Check]:
         for name, value in wanted.model_dump(mode="json", exclude_unset=True).items()
         if value != product[name]
     }
-    detail = ", ".join(f"{name} is {shown(value)}, not {shown(product[name])}" for name, value in differing.items())
+    detail = ", ".join(
+        f"{name} is {show_value(value)}, not {show_value(product[name])}" for name, value in differing.items()
+    )
     return [Check("options", OPTION_DEFAULTS, State.OK, detail or "the product's own")]
 
 
-def shown(value: object) -> str:
+def show_value(value: object) -> str:
     """Return a value of an option as a request has it.
 
-    >>> shown(False), shown("auto")
+    >>> show_value(False), show_value("auto")
     ('false', '"auto"')
     """
     return json.dumps(value)

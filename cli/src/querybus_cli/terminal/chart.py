@@ -42,7 +42,7 @@ def chart_lines(spec: Spec | None, width: int, language: Language = "en") -> lis
         return []
     encoding = cast("Mapping[str, Mapping[str, Any]]", spec.get("encoding") or {})
     formats = (spec.get("usermeta") or {}).get("formats") or {}
-    write = partial(_written, formats=formats, language=language)
+    write = partial(_format_value, formats=formats, language=language)
     values = cast("Sequence[Row]", (spec.get("data") or {}).get("values") or ())
     # Labels stand over the picture's own mark as further layers.
     layers = cast("Sequence[Spec]", spec.get("layer") or [spec])
@@ -142,7 +142,7 @@ def _amount(value: object) -> float | None:
     return None
 
 
-def _written(value: object, key: str, *, formats: Mapping[str, Any], language: Language) -> str:
+def _format_value(value: object, key: str, *, formats: Mapping[str, Any], language: Language) -> str:
     """Return a value of the picture as text; a whole number is written as one, as its column is."""
     how = formats.get(key)
     number = _amount(value)

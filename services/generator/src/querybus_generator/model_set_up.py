@@ -117,9 +117,9 @@ class ModelSetUp:
         lists, local = await asyncio.gather(
             asyncio.gather(*(list_models(item, self._key(item)) for item in named)), local_servers(self._candidates)
         )
-        found = [_found(item, names) for item, names in zip(named, lists, strict=True)]
+        found = [_describe_server(item, names) for item, names in zip(named, lists, strict=True)]
         taken = {item.base_url for item in named}
-        found += [_found(item, names) for item, names in local if item.base_url not in taken]
+        found += [_describe_server(item, names) for item, names in local if item.base_url not in taken]
         own_keys = sorted(name for name, value in self._environment.items() if name.startswith(KEY_PREFIX) and value)
         keys = [item.key_variable for item in named if item.key_variable] + own_keys
         return ModelReply(
@@ -310,7 +310,7 @@ def _words(begun: TestedModel, reason: Reason) -> tuple[str, str]:
             return f"{address} refuses the request to {begun.model!r}", "choose a chat model"
 
 
-def _found(server: ModelServer, names: tuple[str, ...] | Fault) -> FoundServer:
+def _describe_server(server: ModelServer, names: tuple[str, ...] | Fault) -> FoundServer:
     begun = FoundServer(title=server.title, base_url=server.base_url, key_variable=server.key_variable)
     if isinstance(names, Fault):
         tested = TestedModel(

@@ -100,7 +100,7 @@ async def ask_which_connection(subject: Subject, _: Asked, __: History) -> Envel
         )
         for number, (label, connection) in enumerate(zip(labels, subject.choices, strict=True), 1)
     )
-    names = _listed([f"“{label}”" for label in labels], envelope.language, is_choice=subject.fits)
+    names = _join_names([f"“{label}”" for label in labels], envelope.language, is_choice=subject.fits)
     return clarification(
         with_header(subject, classification=envelope.classification or unsettled()),
         Trigger.AMBIGUOUS_QUESTION,
@@ -127,7 +127,7 @@ def _distinct(labels: list[str], connections: tuple[Connection, ...]) -> list[st
     ]
 
 
-def _listed(names: list[str], language: str, *, is_choice: bool) -> str:
+def _join_names(names: list[str], language: str, *, is_choice: bool) -> str:
     if language == "zh":
         return "、".join(names[:-1]) + f"{'或' if is_choice else '和'}{names[-1]}"
     return ", ".join(names[:-1]) + f" {'or' if is_choice else 'and'} {names[-1]}"

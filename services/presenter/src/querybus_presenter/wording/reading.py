@@ -159,10 +159,10 @@ class _Arm:
         return [
             text
             for place, item in enumerate(self.select.expressions)
-            if (text := self._shown(item) or self._label(place))
+            if (text := self._show_value(item) or self._label(place))
         ]
 
-    def _shown(self, item: exp.Expr) -> str | None:
+    def _show_value(self, item: exp.Expr) -> str | None:
         """Return a column of the result in words; its cents are shown in whole units, and so are not named."""
         text = self.words.shown(item)
         if text is None or self.words.with_names:
@@ -180,7 +180,7 @@ class _Arm:
         for place, item in enumerate(self.select.expressions):
             if not groups and not _is_figure(self.select, item, self.words.scope):
                 return ()
-            text = self._shown(item) or self._label(place)
+            text = self._show_value(item) or self._label(place)
             if text and text not in grouped and _is_figure(self.select, item, self.words.scope):
                 measures.append(text)
         return tuple(dict.fromkeys(measures))
@@ -296,7 +296,7 @@ class _Arm:
             return (rows["one" if limit == 1 else "first"].format(count=limit) if limit else ""), limit
         down = bool(first.args.get("desc"))
         by = aimed(first.this, self.select)
-        label = self._shown(by) or self._label_of(by)
+        label = self._show_value(by) or self._label_of(by)
         key = self._order_key(by, down=down)
         if key is None or (label is None and "by" in key):
             return (rows["one" if limit == 1 else "first"].format(count=limit) if limit else ""), limit

@@ -301,11 +301,11 @@ def item_request(manifest: Manifest, place: int) -> AskRequest:
         connection=item.connection or manifest.connection,
         operation=Operation.RUN if item.sql is not None else Operation.ASK,
         sql=item.sql,
-        options=RequestOptions.model_construct(**_said(manifest)),
+        options=RequestOptions.model_construct(**_options_of_request(manifest)),
     )
 
 
-def _said(manifest: Manifest) -> Json:
+def _options_of_request(manifest: Manifest) -> Json:
     """Return the options that the batch's request set: for all others the defaults of person and server hold."""
     options = dict(manifest.options)
     names = options if manifest.options_said is None else manifest.options_said

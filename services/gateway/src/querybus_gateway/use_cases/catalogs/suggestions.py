@@ -83,7 +83,7 @@ def _suggestions(
         )
 
     by_table = [
-        _turned(list(_of_table(table, whole, language, audience)), place)
+        _rotate(list(_of_table(table, whole, language, audience)), place)
         for place, (_, table) in enumerate(largest[:SUGGESTIONS_MAX])
     ]
     forms = [forms[place] for place in range(len(_TEXTS[language])) for forms in by_table if place < len(forms)]
@@ -109,7 +109,7 @@ def _of_table(table: Table, catalog: Catalog, language: Language, audience: Audi
     keys = {*table.primary_key, *(name for key in table.foreign_keys for name in key.columns)}
     others = [column for column in table.columns if column.name not in keys and not column.personal]
 
-    def said(forms: Sequence[str], column: Column | None = None) -> list[str]:
+    def fill_forms(forms: Sequence[str], column: Column | None = None) -> list[str]:
         name = _within(label(column) or "") if column is not None else ""
         names = average_of(name, column) if column is not None and forms is average and language == "en" else (name,)
         return [form.format(table=rows, column=item, measure=measure) for form in forms for item in names]
@@ -122,14 +122,14 @@ def _of_table(table: Table, catalog: Catalog, language: Language, audience: Audi
 
     # Of several dates nobody says which one counts.
     if len([column for column in others if column.kind in _DATES]) == 1:
-        yield said(monthly)
+        yield fill_forms(monthly)
     group = first(lambda column: column.kind is ColumnKind.TEXT and 1 < (column.distinct_count or 0) <= GROUPS_MAX)
     if group is not None:
-        yield said(grouped, group)
+        yield fill_forms(grouped, group)
     figure = first(lambda column: is_measure(column, table, catalog))
     if figure is not None:
-        yield said(average, figure)
-    yield said(count)
+        yield fill_forms(average, figure)
+    yield fill_forms(count)
 
 
 _OF_FILES: Final = re.compile(
@@ -179,7 +179,7 @@ def _several(label: str) -> str:
     return label if singular(last) != last else f"{start}{space}{plural(last)}"
 
 
-def _turned(questions: list[Sequence[str]], places: int) -> list[Sequence[str]]:
+def _rotate(questions: list[Sequence[str]], places: int) -> list[Sequence[str]]:
     first = places % len(questions) if questions else 0
     return questions[first:] + questions[:first]
 

@@ -70,7 +70,7 @@ class LearntChoices:
     async def listed(self, credential: Credential) -> Json | Problem:
         """Return what the caller chose, the most frequent first."""
         try:
-            return _shown(await self._kept.read(credential.tenant, choices_name(credential.user)))
+            return _view(await self._kept.read(credential.tenant, choices_name(credential.user)))
         except BusTrouble:
             return _TROUBLE
 
@@ -81,10 +81,10 @@ class LearntChoices:
             left = await self._kept.change(credential.tenant, name, lambda known: known.without(kind))
         except BusTrouble:
             return _TROUBLE
-        return _shown(left or Choices())
+        return _view(left or Choices())
 
 
-def _shown(choices: Choices) -> Json:
+def _view(choices: Choices) -> Json:
     counted = [(count, kind, option) for kind, options in choices.counts.items() for option, count in options.items()]
     counted.sort(key=lambda item: (-item[0], item[1:]))
     return {"choices": [{"kind": kind, "option": option, "count": count} for count, kind, option in counted]}

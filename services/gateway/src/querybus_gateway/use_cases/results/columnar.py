@@ -43,9 +43,9 @@ async def arrow_stream(export: Export, names: Sequence[str]) -> AsyncGenerator[b
                 if fields:
                     columns = [_as_field(batch, index, field) for index, field in enumerate(fields)]
                     writer.write(columns, batch.num_rows)
-            yield _taken(sink)
+            yield _drain(sink)
     writer.close()
-    yield _taken(sink)
+    yield _drain(sink)
 
 
 async def parquet_stream(export: Export, names: Sequence[str]) -> AsyncGenerator[bytes]:
@@ -132,7 +132,7 @@ def _as_field(batch: Batch, index: int, field: Field) -> ArrowColumn:
     return column_of_values([None if cell is None else json.dumps(cell, ensure_ascii=False) for cell in cells])
 
 
-def _taken(sink: io.BytesIO) -> bytes:
+def _drain(sink: io.BytesIO) -> bytes:
     data = sink.getvalue()
     sink.seek(0)
     sink.truncate()

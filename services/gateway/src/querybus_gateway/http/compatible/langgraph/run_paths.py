@@ -127,7 +127,7 @@ async def delete_run(use_cases: UseCasesOf, thread_id: str, run_id: str, credent
 @router.get("/threads/{thread_id}/runs/{run_id}/join")
 async def join(request: Request, use_cases: UseCasesOf, thread_id: str, run_id: str, credential: Caller) -> Response:
     """Return the state at the end of a run, with the page of rows that `page` and `page_size` name."""
-    started = await _known(request, use_cases, credential, thread_id, run_id)
+    started = await _find_run(request, use_cases, credential, thread_id, run_id)
     return await _waited(request, use_cases, credential, started)
 
 
@@ -142,7 +142,7 @@ async def follow_in_thread(
     cancel_on_disconnect: bool = False,
 ) -> Response:
     """Stream a run from its beginning, or behind `Last-Event-ID`."""
-    started = await _known(request, use_cases, credential, thread_id, run_id)
+    started = await _find_run(request, use_cases, credential, thread_id, run_id)
     return stream_of(request, use_cases, credential, started, modes_of(stream_mode), cancels=cancel_on_disconnect)
 
 
@@ -156,7 +156,7 @@ async def follow(
     cancel_on_disconnect: bool = False,
 ) -> Response:
     """Stream a run that has a thread of its own."""
-    started = await _known(request, use_cases, credential, run_id, run_id)
+    started = await _find_run(request, use_cases, credential, run_id, run_id)
     return stream_of(request, use_cases, credential, started, modes_of(stream_mode), cancels=cancel_on_disconnect)
 
 
@@ -325,7 +325,7 @@ def _whole_number(text: str) -> int | str:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else text
 
 
-async def _known(request: Request, use_cases: UseCases, credential: Credential, thread: str, run: str) -> Started:
+async def _find_run(request: Request, use_cases: UseCases, credential: Credential, thread: str, run: str) -> Started:
     names = [name for name in ("page", "page_size") if name in request.query_params]
     asked = {name: _whole_number(request.query_params[name]) for name in names} or None
     page = given(pagination_of(asked, "query"))
