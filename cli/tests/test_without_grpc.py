@@ -37,6 +37,7 @@ def test_up_opens_no_grpc_api_and_prints_what_adds_one() -> None:
     assert "[grpc]" in out.file.getvalue()
 
 
+@pytest.mark.process
 @pytest.mark.usefixtures("_no_library")
 def test_a_grpc_port_is_refused_with_what_to_install() -> None:
     with pytest.raises(UsageError, match=r"--grpc-port needs the gRPC library: pip install 'querybus\[grpc\]'"):
@@ -45,6 +46,7 @@ def test_a_grpc_port_is_refused_with_what_to_install() -> None:
         Settings(grpc_port=50_051)
 
 
+@pytest.mark.process
 def test_with_the_library_each_gateway_has_a_grpc_port() -> None:
     assert Ports(0, 50_051, 0).grpc_apis(2) == [50_051, 50_052]
     assert len(Ports(0, 0, 0).grpc_apis(3)) == 3

@@ -20,7 +20,6 @@ from querybus.ops.clock import system_clock
 from querybus.text.labels import column_label, table_label
 from querybus.text.language import grammar_faults
 from querybus.text.readable_name import spoken_name
-from querybus.text.vocabulary import is_word
 from querybus.text.words import plural, singular
 
 SUGGESTIONS_MAX: Final = 12
@@ -96,13 +95,9 @@ def _of_table(table: Table, catalog: Catalog, language: Language, audience: Audi
     from querybus_translator.answers.offered import average_of, is_measure
 
     monthly, grouped, average, count = _TEXTS[language]
-    label_of_table = table_label(table, language, catalog)
-    called = _subject(label_of_table or (spoken_name(table.name) if audience == "analyst" else ""), language)
-    if (
-        not called
-        or table.row_estimate == 0
-        or (label_of_table is None and language == "en" and not _is_english(called))
-    ):
+    label = table_label(table, language, catalog) or (spoken_name(table.name) if audience == "analyst" else "")
+    called = _subject(label, language)
+    if not called or table.row_estimate == 0:
         return
     measure = table.measure_word or USUAL_MEASURE_WORD
     rows = _several(_within(called)) if language == "en" else _within(called)
@@ -165,12 +160,6 @@ def _subject(label: str, language: Language) -> str:
 
 def _trimmed(text: str) -> str:
     return " ".join(text.split()).strip(" -_.,")
-
-
-def _is_english(text: str) -> bool:
-    """Return whether a table's name that nobody has described ends with a word of the vocabulary."""
-    last = text.rpartition(" ")[2].lower()
-    return is_word(last) or is_word(singular(last))
 
 
 def _several(label: str) -> str:
