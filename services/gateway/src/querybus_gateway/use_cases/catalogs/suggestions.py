@@ -95,8 +95,8 @@ def _of_table(table: Table, catalog: Catalog, language: Language, audience: Audi
     from querybus_translator.answers.offered import average_of, is_measure
 
     monthly, grouped, average, count = _TEXTS[language]
-    label = table_label(table, language, catalog) or (spoken_name(table.name) if audience == "analyst" else "")
-    called = _subject(label, language)
+    name = table_label(table, language, catalog) or (spoken_name(table.name) if audience == "analyst" else "")
+    called = _subject(name, language)
     if not called or table.row_estimate == 0:
         return
     measure = table.measure_word or USUAL_MEASURE_WORD
