@@ -39,6 +39,7 @@ from querybus.text.disclosure import names_stores
 
 REPLY_LENGTH_MAX: Final = 60_000
 STARTS_TRIED_MAX: Final = 24
+_RIGHT_KEYWORD: Final = re.compile(r"^[\s(]*(?:SELECT|WITH|INSERT|UPDATE|DELETE)\b", re.IGNORECASE | re.MULTILINE)
 EXPLANATION_LENGTH_MAX: Final = 1_000
 
 _EXPLANATION_KEYS: Final = ("explanation", "error", "message", "reason", "reply", "answer", "clarification", "question")
@@ -155,6 +156,9 @@ def _holds_no_sql(text: str) -> bool:
 def _misspelt(text: str, dialect: Dialect) -> str | None:
     """Return the statement that a text would be if its first keyword were spelled right, as it is written; else None."""
     for start in (0, *(match.end() for match in _BLANK_LINE.finditer(text))):
+        if _RIGHT_KEYWORD.search(text, 0, start) is not None:
+            # What goes on behind an empty line is a part of that statement.
+            return None
         correct = correct_first_keyword(text[start:])
         if correct is not None and not _reads_as_prose(correct):
             length = len(correct) - len(text[start:])
