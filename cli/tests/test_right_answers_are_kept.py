@@ -39,6 +39,8 @@ def names_what_is_not_there(item: Item, databases: Path) -> bool:
     return bool(as_held(item.gold or "", Dialect.SQLITE, catalog, ConnectionPolicy()).changed)
 
 
+# Thousands of statements: no claim here depends on the time that a busy machine takes for them.
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     ("questions", "databases"), [("questions_dev.json", "databases"), ("questions_train.json", "train_databases")]
 )

@@ -117,7 +117,7 @@ def test_a_question_of_the_command_line_is_confirmed_by_the_command_that_it_name
     before = shop.amounts()
     asked = shop.piped("", "ask", QUESTION)
     assert asked.returncode == 3
-    assert "Nothing was changed yet" in " ".join(asked.stdout.split())
+    assert "Nothing was changed yet" in " ".join(asked.stdout.replace("│", " ").split())
     command = re.search(r"querybus (confirm \S+ --hash [0-9a-f]{64})$", asked.stderr, re.MULTILINE)
     assert command is not None, asked.stderr
     words = command[1].split()
