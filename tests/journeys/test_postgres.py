@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from querybus.core.subjects import StageName
 from querybus_cli.local.local_stack import Stack, StackPlan
 from tests.support.database_servers import PostgresServer, postgres_server
 
@@ -32,16 +33,20 @@ def server() -> Iterator[PostgresServer]:
         yield running
 
 
-async def test_a_question_to_postgres_is_answered_and_a_overprivileged_role_is_not_used(
-    server: PostgresServer, tmp_path: Path
-) -> None:
+@pytest.fixture
+def connections(server: PostgresServer, tmp_path: Path) -> Path:
+    """A file with one connection of a user that only reads and one of a superuser."""
     file = tmp_path / "connections.yaml"
     connections = [
         {"name": "shop", "url": server.url("reader", "shop")},
         {"name": "mighty", "url": server.url("postgres", "shop")},
     ]
     file.write_text(json.dumps({"connections": connections}))
-    async with Stack(StackPlan(file, sync="2m")) as stack, stack.client("analyst") as client:
+    return file
+
+
+async def test_a_question_to_postgres_is_answered(connections: Path) -> None:
+    async with Stack(StackPlan(connections, sync="2m")) as stack, stack.client("analyst") as client:
         for question, expected in (
             ("How many customers are there?", [[3]]),
             ("What is the total amount of orders?", [[35.5]]),
@@ -57,10 +62,16 @@ async def test_a_question_to_postgres_is_answered_and_a_overprivileged_role_is_n
             reply = await client.call("ask", body, timeout_seconds=40)
             assert (reply["row_count"], reply["truncated"]) == (2, True), reply
             assert (reply["total_count"], reply["total_is_estimate"]) == (total, False), reply
-        reply = await client.call(
-            "ask",
-            {"question": "How many customers are there?", "connection": "mighty", "wait_seconds": 30},
-            timeout_seconds=40,
-        )
-        assert reply["outcome"] == "failed", reply
-        assert reply["code"] == "connection", reply
+
+
+@pytest.mark.parametrize(
+    ("environment", "outcome", "code"), [("development", "answered", ""), ("production", "failed", "setup")]
+)
+async def test_a_superuser_is_read_with_in_development_and_refused_in_production(
+    connections: Path, environment: str, outcome: str, code: str
+) -> None:
+    plan = StackPlan(connections, extra={StageName.EXECUTOR: {"environment": environment}})
+    async with Stack(plan) as stack, stack.client("analyst") as client:
+        body = {"question": "How many customers are there?", "connection": "mighty", "wait_seconds": 30}
+        reply = await client.call("ask", body, timeout_seconds=40)
+        assert (reply["outcome"], reply["code"] or "") == (outcome, code), reply
