@@ -67,7 +67,7 @@ def sql(question: str) -> str:
 @pytest.mark.parametrize(
     ("chinese", "english"),
     [
-        ("学号", "student id"),
+        ("学号", "student number"),
         ("票房", "gross"),
         ("军衔", "rank"),
         ("积分", "point"),
