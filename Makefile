@@ -1,6 +1,6 @@
 # The verbs. `make` alone prints them. Nothing has to be installed before: Python 3.11 or newer and make are enough.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up ask snowflake mcp-client codegen node-clients test-unit test test-slow test-all check fix bench faults fuzz-apis kill-and-scale pictures page-picture doctor docs synonyms proto images wheels lock clean
+.PHONY: help setup demo up ask snowflake mcp-client codegen node-clients test-unit test test-slow test-all check fix bench faults fuzz-apis kill-and-scale pictures page-picture bench-public doctor docs synonyms proto images wheels lock clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -115,7 +115,10 @@ fuzz-apis: $(DEV_STAMP) ## more than 10,000 generated requests to the HTTP API, 
 kill-and-scale: $(DEV_STAMP) ## add, restart and remove replicas of a running stack under load, and print what it did
 	@$(BIN)/python -m benchmarks.kill_and_scale
 
-bench-%: $(DEV_STAMP) ## one of them: bench-answers, -ask, -drafts, -executor, -first-hour, -followups, -gateway, -generator, -guard, -house, -linking, -presenter, -prompt, -recovery, -routing, -semantic, -shortcuts, -traces, -translator
+bench-public: $(DEV_STAMP) ## the check over a folder of published statements by dialect, else over the shared cases: make bench-public FROM=FOLDER
+	@PYTHONPATH=. $(BIN)/python benchmarks/bench_public.py $(FROM) $(if $(JSON),--json)
+
+bench-%: $(DEV_STAMP) ## one of them: bench-answers, -ask, -drafts, -executor, -first-hour, -followups, -gateway, -generator, -guard, -house, -linking, -presenter, -prompt, -public, -recovery, -routing, -semantic, -shortcuts, -traces, -translator
 	@PYTHONPATH=. $(BIN)/python benchmarks/bench_$(subst -,_,$*).py
 
 pictures: $(DEV_STAMP) ## draw thirty charts and the answers' cards in both languages, to be looked at: build/pictures
