@@ -43,7 +43,7 @@ def test_a_true_layer_has_only_the_rows_without_a_match_to_report() -> None:
     _, findings = looked_at(SHOP, shop_rows())
     assert [one.severity for one in findings] == [Severity.WARNING]
     assert findings[0].about == "relation order_customer"
-    assert "1 rows have no match" in findings[0].detail
+    assert "1 row has no match" in findings[0].detail
 
 
 def test_a_key_that_the_data_contradicts_is_an_error_with_its_values_and_closes_the_relation() -> None:

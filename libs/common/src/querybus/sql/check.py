@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from querybus.core.catalog import Catalog, Dialect
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.policy import ConnectionPolicy, Reader
+from querybus.sql.facts import facts_of
 from querybus.sql.guard.decide import Guarded, guard, read, refused_as_written, verify
 from querybus.sql.guard.rules import Rule, refuse, unsafe
 from querybus.sql.limits.row_limit import bind, limit_of
@@ -97,7 +98,7 @@ def check_in_doubt(
     refused = refused_as_written(guarded)
     if refused is not None:
         return refused
-    warnings = (QUOTED_TEXT_WARNING,) if quoted_texts(guarded, dialect) else ()
+    has_quoted_texts = quoted_texts(guarded, dialect) > 0
     tables, statement = guarded.tables, guarded.statement
     if any(item.is_guarded for item in guarded.sources):
         narrowed = narrow(statement, guarded.facts, guarded.sources, guarded.index, reader)
@@ -105,7 +106,8 @@ def check_in_doubt(
             return narrowed
         statement = narrowed
     if statement.tree is not None:
-        canonicalise(statement.tree, guarded.index)
+        is_unchanged = statement is guarded.statement and not has_quoted_texts
+        canonicalise(guarded.facts if is_unchanged else facts_of(statement.tree, dialect), guarded.index)
     own_limit = limit_of(statement)
     rendered = render(bind(statement, dialect, row_limit + 1), dialect)
     if isinstance(rendered, Failure):
@@ -129,7 +131,7 @@ def check_in_doubt(
     return Checked(
         sql=rendered,
         tables=tables,
-        warnings=(*warnings, *resolved.warnings),
+        warnings=(*((QUOTED_TEXT_WARNING,) if has_quoted_texts else ()), *resolved.warnings),
         doubt=resolved.doubt,
         is_query=statement.form is Form.QUERY,
         limit_asked=own_limit if own_limit is not None and own_limit > row_limit else None,

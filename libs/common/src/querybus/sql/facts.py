@@ -7,6 +7,7 @@ recursive one, or an enclosing WITH; otherwise `WITH t AS (SELECT * FROM t)` wou
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, cast
 
 from sqlglot import exp
@@ -45,17 +46,21 @@ class StatementFacts:
     aliases: set[str] = field(default_factory=set[str])
     has_star: bool = False
 
+    def has_any(self, *kinds: type[exp.Expr]) -> bool:
+        """Return whether a node of one of these kinds occurs."""
+        return any(issubclass(kind, kinds) for kind in set(map(type, self.nodes)))
+
 
 def facts_of(tree: exp.Expr, dialect: Dialect) -> StatementFacts:
     """Return the facts of a tree of bounded depth."""
-    facts = StatementFacts()
-    stack = [tree]
-    while stack:
-        node = stack.pop()
-        facts.nodes.append(node)
+    facts = StatementFacts(nodes=list(tree.dfs()))
+    tables: list[exp.Table] = []
+    for node in facts.nodes:
+        if not _is_collected(type(node)):
+            continue
         if isinstance(node, exp.Table):
             if isinstance(node.this, exp.Identifier):
-                facts.tables.append(_use(node, dialect))
+                tables.append(node)
         elif isinstance(node, exp.Column):
             facts.columns.append(node)
         elif isinstance(node, exp.Select):
@@ -64,10 +69,15 @@ def facts_of(tree: exp.Expr, dialect: Dialect) -> StatementFacts:
             facts.ctes.append(node)
         elif isinstance(node, exp.Alias):
             facts.aliases.add(fold_of(node.args.get("alias"), dialect))
-        elif isinstance(node, exp.Star):
+        else:
             facts.has_star = True
-        stack.extend(node.iter_expressions(reverse=True))
+    facts.tables.extend(_use(node, dialect, has_ctes=bool(facts.ctes)) for node in tables)
     return facts
+
+
+@cache
+def _is_collected(kind: type[exp.Expr]) -> bool:
+    return issubclass(kind, (exp.Table, exp.Column, exp.Select, exp.CTE, exp.Alias, exp.Star))
 
 
 def fold_of(node: object, dialect: Dialect) -> str:
@@ -91,7 +101,7 @@ def is_statement(node: exp.Expr) -> bool:
     return isinstance(node, STATEMENT_NODES)
 
 
-def _use(node: exp.Table, dialect: Dialect) -> TableUse:
+def _use(node: exp.Table, dialect: Dialect, *, has_ctes: bool) -> TableUse:
     schema, catalog = node.args.get("db"), node.args.get("catalog")
     name = fold_of(node.this, dialect)
     parts = [path.name for path in (catalog, schema, node.this) if isinstance(path, exp.Expr)]
@@ -101,7 +111,7 @@ def _use(node: exp.Table, dialect: Dialect) -> TableUse:
         schema=fold_of(schema, dialect) if schema else None,
         catalog=fold_of(catalog, dialect) if catalog else None,
         written=".".join(parts),
-        cte=_cte_named(node, name, dialect) if schema is None and catalog is None else None,
+        cte=_cte_named(node, name, dialect) if has_ctes and schema is None and catalog is None else None,
     )
 
 

@@ -355,7 +355,7 @@ def _tree(sql: str, tokens: list[Any], dialect: Dialect) -> exp.Expr | Failure:
             FailureCode.TOO_COMPLEX, Rule.DEPTH, f"the statement is nested more than {TREE_DEPTH_MAX} levels deep"
         )
     operand = ENGINES[dialect].in_operand
-    if operand is not InOperand.NEVER_TABLE and any(token.token_type is TokenType.IN for token in tokens):
+    if operand is not InOperand.NEVER_TABLE and TokenType.IN in [token.token_type for token in tokens]:
         return _spell_out_tables(result[0], operand)
     return result[0]
 

@@ -25,7 +25,7 @@ from querybus.sql.facts import StatementFacts, facts_of, fold_of, sources_of
 from querybus.sql.guard.allowed.functions import LISTED, is_dangerous
 from querybus.sql.guard.decide import Guarded
 from querybus.sql.guard.rules import Rule, refuse
-from querybus.sql.names.grouping import Resolved, aggregate_misuse, grouping
+from querybus.sql.names.grouping import Resolved, judge_aggregates
 from querybus.sql.names.index import QUALIFYING, KnownTable
 from querybus.sql.parse import PARSER_ERRORS, Form
 
@@ -49,7 +49,7 @@ def resolve(rendered: Guarded, dialect: Dialect, draft: Callable[[], Guarded | F
         return swollen
     plain = plainly_named(tree, rendered, dialect)
     if plain is not None:
-        return aggregate_misuse(plain) or grouping(plain, rendered, dialect)
+        return judge_aggregates([plain], rendered, dialect)
     _key_tables(rendered, dialect)
     try:
         qualified = qualify(
@@ -65,7 +65,7 @@ def resolve(rendered: Guarded, dialect: Dialect, draft: Callable[[], Guarded | F
         return read if isinstance(read, Failure) else _doubt(str(error), read, dialect)
     except PARSER_ERRORS:
         return Resolved(warnings=(UNCHECKED_WARNING,))
-    return aggregate_misuse(qualified) or grouping(qualified, rendered, dialect)
+    return judge_aggregates(list(qualified.find_all(exp.Select)), rendered, dialect)
 
 
 def _move_scalars(guarded: Guarded, dialect: Dialect) -> None:
@@ -102,7 +102,7 @@ def plainly_named(tree: exp.Query, guarded: Guarded, dialect: Dialect) -> exp.Se
     facts = guarded.facts
     if ENGINES[dialect].aliases_everywhere or len(facts.selects) != 1 or not isinstance(tree, exp.Select):
         return None
-    if len(guarded.sources) != len(facts.tables) or any(isinstance(node, _NOT_PLAIN) for node in facts.nodes):
+    if len(guarded.sources) != len(facts.tables) or facts.has_any(*_NOT_PLAIN):
         return None
     if any(join.args.get("using") or join.args.get("method") for join in tree.args.get("joins") or ()):
         return None
@@ -191,11 +191,12 @@ def _plain_owner(
 
 def _too_large(facts: StatementFacts, guarded: Guarded, dialect: Dialect) -> Failure | None:
     """Refuse what resolution would blow up: aliases made of aliases made of aliases, and stars of stars."""
-    stars = sum(isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count) for node in facts.nodes)
-    widest = max((len(table.columns) for table in guarded.sources), default=1)
-    if stars > 1 and len(facts.selects) > 1 and stars * widest > EXPANDED_MAX:
-        return refuse(FailureCode.TOO_COMPLEX, Rule.REPETITION, "too many columns by `*`", "*")
-    if not any(
+    if facts.has_star and len(facts.selects) > 1:
+        stars = sum(isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count) for node in facts.nodes)
+        widest = max((len(table.columns) for table in guarded.sources), default=1)
+        if stars > 1 and stars * widest > EXPANDED_MAX:
+            return refuse(FailureCode.TOO_COMPLEX, Rule.REPETITION, "too many columns by `*`", "*")
+    if not facts.aliases or not any(
         column.args.get("table") is None and fold_of(column.this, dialect) in facts.aliases for column in facts.columns
     ):
         return None

@@ -20,7 +20,7 @@ from querybus.core.failure import Failure, FailureCode
 from querybus.core.policy import ROW_FILTER_PARAMETERS, ConnectionPolicy, Reader
 from querybus.engines import ENGINES
 from querybus.sql.conditions.row_errors import bad_patterns, may_fail
-from querybus.sql.facts import StatementFacts, fold_of, sources_of
+from querybus.sql.facts import StatementFacts, facts_of, fold_of, sources_of
 from querybus.sql.guard.rules import Rule, refuse
 from querybus.sql.names.canonical import canonicalise, in_engine_case
 from querybus.sql.names.index import KnownTable, NameIndex
@@ -217,7 +217,7 @@ def _expected(node: exp.Table, table: KnownTable, index: NameIndex, reader: Read
         select = _select(named, table, index.dialect, reader, fenced=fenced)
         if final:
             _finalise(select)
-        canonicalise(select, index)
+        canonicalise(facts_of(select, index.dialect), index)
         again = parse(_text(select, index.dialect), index.dialect)
         if isinstance(again, Failure) or again.tree is None:
             raise BadFilter("it does not read back")

@@ -96,7 +96,7 @@ def check_write(
     narrowed = _narrowed(tree, parts, dialect, index, policy, reader)
     if isinstance(narrowed, Failure):
         return narrowed
-    canonicalise(narrowed, index)
+    canonicalise(facts_of(narrowed, dialect), index)
     if parts.known is None and parts.target.args.get("db") is None and catalog.default_schema is not None:
         parts.target.set("db", exp.to_identifier(catalog.default_schema, quoted=True))
     try:
@@ -220,7 +220,7 @@ def _condition(known: KnownTable, dialect: Dialect, reader: Reader) -> exp.Expr:
 def _round_trip(condition: exp.Expr, dialect: Dialect, index: NameIndex) -> str:
     """Return the condition's text as it reads after a round through our own rendering."""
     holder = exp.Select(expressions=[exp.Literal.number(1)], where=exp.Where(this=condition))
-    canonicalise(holder, index)
+    canonicalise(facts_of(holder, dialect), index)
     tree = cast("Any", GRAMMARS[dialect].parse(_text(holder, dialect))[0])
     return _text(tree.args["where"].this, dialect)
 

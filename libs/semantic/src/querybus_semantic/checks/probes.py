@@ -227,7 +227,9 @@ def finding_of(layer: Layer, probe: Probe, rows: Sequence[Sequence[object]]) -> 
         return Finding(
             Severity.WARNING,
             f"relation {probe.about}",
-            f"{count:,} rows have no match; they form a group without a value.",
+            "1 row has no match; it forms a group without a value."
+            if count == 1
+            else f"{count:,} rows have no match; they form a group without a value.",
         )
     if probe.subject is Subject.VALUES:
         return Finding(

@@ -106,7 +106,9 @@ def decide(
         index=index,
         policy=policy,
         sources=_sources(facts, index.dialect, index),
-        functions=functions.LISTED[index.dialect] | {function.lower() for function in policy.functions_allowed},
+        functions=functions.LISTED[index.dialect].union(map(str.lower, policy.functions_allowed))
+        if policy.functions_allowed
+        else functions.LISTED[index.dialect],
         checks_size=checks_size,
     )
     for rule in RULES:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -122,6 +121,10 @@ _ENDS_JOINS: Final = frozenset(
 )
 
 
+_WEIGHED: Final = _OPENING | _CLOSING | _JOINS | _ENDS_JOINS | {TokenType.ON, TokenType.USING}
+"""What changes how often the parser reads what follows."""
+
+
 _MOST: Final = {TokenType.JOIN: 120, TokenType.FROM: 120}
 
 
@@ -131,27 +134,39 @@ _BREAKS_RUN: Final = _PLAIN - {TokenType.EQ, TokenType.STAR, TokenType.ALIAS}
 def over_the_caps(tokens: Sequence[Any], dialect: Dialect) -> Failure | None:
     if len(tokens) > TOKENS_MAX:
         return refuse(FailureCode.TOO_COMPLEX, Rule.LENGTH, f"more than {TOKENS_MAX} words and signs")
+    kinds = [token.token_type for token in tokens]
+    if ENGINES[dialect].executes_comments or TokenType.HINT in kinds:
+        refusal = _instruction(tokens, dialect)
+        if refusal is not None:
+            return refusal
+    return _nested(kinds) or _repeated(tokens, kinds)
+
+
+def _instruction(tokens: Sequence[Any], dialect: Dialect) -> Failure | None:
+    """Refuse what the server would read where the parser sees a comment."""
     executes_comments = ENGINES[dialect].executes_comments
     for token in tokens:
         if token.comments and executes_comments and _executable(token.comments):
             return unsafe(Rule.EXECUTABLE_COMMENT, "a comment that the server would execute")
         if token.token_type is TokenType.HINT:
             return unsafe(Rule.HINT, "an optimizer hint", "hint")
-    return _nested(tokens) or _repeated(tokens)
+    return None
 
 
-def _nested(tokens: Sequence[Any]) -> Failure | None:
+def _nested(kinds: Sequence[TokenType]) -> Failure | None:
     depth = work = 0
     # What the parser reads twice doubles for all that stands in it: a bracket behind a type's name (as a type, as a
     # call), a square bracket (as an array, as a subscript), and everything behind a JOIN until its ON (as a nested join first).
     rereads = base = 1
     brackets: list[tuple[int, int]] = []
-    before: Any = None
-    for token in tokens:
-        kind = token.token_type
+    before: TokenType | None = None
+    for kind in kinds:
         work += rereads
         if work > WORK_MAX:
             return refuse(FailureCode.TOO_COMPLEX, Rule.DEPTH, "types, calls or joins nested too deep")
+        if kind not in _WEIGHED:
+            before = kind
+            continue
         if kind in _OPENING:
             depth += 1
             if depth > DEPTH_MAX:
@@ -177,12 +192,11 @@ def _nested(tokens: Sequence[Any]) -> Failure | None:
     return None
 
 
-def _repeated(tokens: Sequence[Any]) -> Failure | None:
+def _repeated(tokens: Sequence[Any], kinds: Sequence[TokenType]) -> Failure | None:
     connectives = run = subscripts = 0
-    counts: Counter[Any] = Counter()
-    before: Any = None
-    for token in tokens:
-        kind = token.token_type
+    counts: dict[TokenType, int] = {}
+    before: TokenType | None = None
+    for token, kind in zip(tokens, kinds, strict=True):
         if kind is TokenType.L_BRACKET and before is TokenType.R_BRACKET:
             subscripts += 1
             if subscripts > NESTING_REPEATS_MAX:
@@ -194,9 +208,9 @@ def _repeated(tokens: Sequence[Any]) -> Failure | None:
         run += 1
         if run > UNARY_RUN_MAX:
             return refuse(FailureCode.TOO_COMPLEX, Rule.REPETITION, f"more than {UNARY_RUN_MAX} operators in a row")
-        counts[kind] += 1
+        counts[kind] = count = counts.get(kind, 0) + 1
         most = _MOST.get(kind, NESTING_REPEATS_MAX if kind in _NESTING else REPEATS_MAX)
-        if counts[kind] > most:
+        if count > most:
             return refuse(FailureCode.TOO_COMPLEX, Rule.REPETITION, f"more than {most} times {token.text[:20]}")
         if token.text.upper() in CONNECTIVE_TEXTS:
             connectives += 1

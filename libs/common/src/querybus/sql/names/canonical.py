@@ -16,7 +16,7 @@ from sqlglot import exp
 from querybus.core.catalog import Dialect, fold_known
 from querybus.core.failure import Failure, FailureCode
 from querybus.engines import ENGINES
-from querybus.sql.facts import StatementFacts, TableUse, facts_of, fold_of
+from querybus.sql.facts import StatementFacts, TableUse, fold_of
 from querybus.sql.guard.rules import Rule, refuse
 from querybus.sql.names.index import KnownTable, NameIndex
 
@@ -26,9 +26,8 @@ _PLAIN_LOWER: Final = re.compile(r"[a-z_][a-z0-9_]*")
 _PLAIN_UPPER: Final = re.compile(r"[A-Z_][A-Z0-9_]*")
 
 
-def canonicalise(tree: exp.Expr, index: NameIndex) -> None:
-    """Write every table of the tree under its catalog's schema and name, and every WITH table under a fresh one."""
-    facts = facts_of(tree, index.dialect)
+def canonicalise(facts: StatementFacts, index: NameIndex) -> None:
+    """Write every table of a tree under its catalog's schema and name, and every WITH table under a fresh one."""
     fresh = _fresh_names(facts, index)
     for use in facts.tables:
         if use.cte is not None:
@@ -64,8 +63,8 @@ def uncanonical(facts: StatementFacts, index: NameIndex) -> Failure | None:
 
 def _fresh_names(facts: StatementFacts, index: NameIndex) -> dict[int, str]:
     """Return a name for each WITH table that nothing else in the statement or the catalog bears."""
-    taken = {node.name.lower() for node in facts.nodes if isinstance(node, exp.Identifier)}
     ctes = [cte for cte in facts.ctes if not cte.args.get("scalar")]
+    taken = {node.name.lower() for node in facts.nodes if isinstance(node, exp.Identifier)} if ctes else set[str]()
     own = {cte.args["alias"].this.name.lower() for cte in ctes}
     result: dict[int, str] = {}
     number = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -28,10 +29,18 @@ class Resolved:
     warnings: tuple[str, ...] = ()
 
 
-def aggregate_misuse(tree: exp.Expr) -> Failure | None:
-    for where in tree.find_all(exp.Where):
-        for aggregate in where.find_all(exp.AggFunc):
-            if aggregate.find_ancestor(exp.Select) is where.parent and aggregate.find_ancestor(exp.Window) is None:
+def judge_aggregates(selects: Sequence[exp.Select], guarded: Guarded, dialect: Dialect) -> Resolved | Failure:
+    """Return the failure of an aggregate in WHERE, or what the engine makes of columns that are not grouped."""
+    if not guarded.facts.has_any(exp.AggFunc, exp.Group):
+        return Resolved()
+    return _aggregate_in_where(selects) or _grouping(selects, guarded, dialect)
+
+
+def _aggregate_in_where(selects: Sequence[exp.Select]) -> Failure | None:
+    for select in selects:
+        where: exp.Expr | None = select.args.get("where")
+        for aggregate in () if where is None else where.find_all(exp.AggFunc):
+            if aggregate.find_ancestor(exp.Select) is select and aggregate.find_ancestor(exp.Window) is None:
                 return refuse(
                     FailureCode.AGGREGATE_MISUSE,
                     Rule.AGGREGATE,
@@ -41,11 +50,11 @@ def aggregate_misuse(tree: exp.Expr) -> Failure | None:
     return None
 
 
-def grouping(tree: exp.Expr, guarded: Guarded, dialect: Dialect) -> Resolved | Failure:
+def _grouping(selects: Sequence[exp.Select], guarded: Guarded, dialect: Dialect) -> Resolved:
     habit = ENGINES[dialect].grouping
     if habit is Grouping.NOT_JUDGED:
         return Resolved()
-    for select in tree.find_all(exp.Select):
+    for select in selects:
         bare = _ungrouped(select, guarded, dialect)
         if bare is None:
             continue
@@ -83,12 +92,12 @@ def _ungrouped(select: exp.Select, guarded: Guarded, dialect: Dialect) -> exp.Co
 
 
 def _aggregates(node: exp.Expr) -> bool:
-    return any(
-        aggregate.find_ancestor(exp.Window, exp.Select) is None
-        or isinstance(aggregate.find_ancestor(exp.Window, exp.Select), exp.Select)
-        for aggregate in node.find_all(exp.AggFunc)
-        if aggregate.find_ancestor(exp.Select) is node.find_ancestor(exp.Select)
-    )
+    """Return whether an aggregate over the query's own groups occurs: none of a window, none of a query within."""
+    return any(isinstance(part, exp.AggFunc) for part in node.dfs(prune=_is_window_or_query))
+
+
+def _is_window_or_query(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Window | exp.Select)
 
 
 def _outside_aggregates(node: exp.Expr, grouped: list[exp.Expr]) -> list[exp.Column]:

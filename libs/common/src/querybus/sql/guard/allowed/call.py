@@ -49,7 +49,7 @@ def typed_call(node: exp.Expr, dialect: Dialect, allowed_names: frozenset[str]) 
     """
     if isinstance(node, exp.JSONTable) and isinstance(node.parent, exp.Table | exp.Lateral):
         allowed_names |= ENGINES[dialect].table_functions
-    for name in _names_of(node, dialect) - allowed_names:
+    for name in sorted(_names_of(node, dialect) - allowed_names):
         if not _combined(name, dialect):
             return _unlisted(name, dialect)
     return None
