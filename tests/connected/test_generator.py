@@ -116,7 +116,7 @@ async def test_a_model_that_fails_is_on_the_log_as_its_own_code(bus: EmbeddedNat
         async with generator(bus, llm_base_url=model.base_url) as service:
             first, _ = await ask(gateway, question="Which weather makes the moon feel happier than jazz?")
             event = await next_event(gateway, first)
-            assert service.metrics.value("querybus_model_errors_total", model="default", code="model_unavailable") == 1
+            assert service.metrics.value("querybus_model_errors_total", model="default", code="unreachable") == 1
     assert event.event is EventName.FAILED
     assert event.body.code is FailureCode.MODEL_UNAVAILABLE
     assert event.classification is not None

@@ -34,14 +34,14 @@ class Step:
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     body: bytes | None = None
     content_length: int | None = None
-    finish_reason: str = "stop"
+    finish_reason: str | None = "stop"
     choices: int = 1
     tool_arguments: str | None = None
     drop: bool = False
 
 
 def say(
-    text: str | None, *, delay_seconds: float = 0.0, piece_seconds: float = 0.0, finish_reason: str = "stop"
+    text: str | None, *, delay_seconds: float = 0.0, piece_seconds: float = 0.0, finish_reason: str | None = "stop"
 ) -> Step:
     """Answer with this text; a stream pauses before each piece of it."""
     return Step(text=text, delay_seconds=delay_seconds, piece_seconds=piece_seconds, finish_reason=finish_reason)

@@ -12,7 +12,6 @@ from services.generator.tests.shop_for_generation import (
     CANARY,
     NOW_MS,
     SHOP,
-    TEXTS,
     KeptHistory,
     SpokenModel,
     asked,
@@ -22,7 +21,7 @@ from services.generator.tests.shop_for_generation import (
 from querybus.core.asking_back import OptionAction, Trigger
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect
 from querybus.core.envelope import Attempt, Classification, Envelope, encode
-from querybus.core.failure import Facts, Failure, FailureCode
+from querybus.core.failure import Facts, Failure, FailureCode, ModelTrouble
 from querybus.core.messages import (
     Advice,
     Asked,
@@ -40,6 +39,7 @@ from querybus.core.policy import Access, ConnectionPolicy
 from querybus.core.subjects import StageName
 from querybus.llm import ModelServiceSettings, open_model
 from querybus.llm.dialogue import ModelReply
+from querybus.llm.errors import Fault, FaultKind, unavailable
 from querybus.ops.metrics import Metrics
 from querybus_generator.conversation.turns import Turn
 from querybus_generator.generate import generation_failed
@@ -48,7 +48,8 @@ from querybus_translator import NotRead, Translated
 from tests.support.scripted_model import ScriptedModel, cut_json, empty_choice, fail, hang, say
 
 COUNT = "How many customers are there?"
-UNAVAILABLE = Failure.of(FailureCode.MODEL_UNAVAILABLE, "HTTP 500", Facts(native_code="500"))
+UNAVAILABLE = unavailable(Fault(FaultKind.SERVER, "HTTP 500", status=500))
+UNREADABLE = "Which weather makes the moon feel happier than yesterday's jazz?"
 
 
 def drafted(found: Any) -> Drafted:
@@ -187,7 +188,9 @@ class TestWithAModel:
 
     @pytest.mark.requirement("000.25")
     async def test_prose_is_a_failure_with_the_models_words(self):
-        result = failure(await run(asked(COUNT), model=SpokenModel("Sorry, I would rather not answer that today.")))
+        result = failure(
+            await run(asked(UNREADABLE), model=SpokenModel("Sorry, I would rather not answer that today."))
+        )
         assert result.code is FailureCode.LLM_EXPLANATION
         assert "rather not" in result.detail
 
@@ -238,19 +241,37 @@ class TestWithAModel:
         assert 5 < model.timeouts[0] < 10
 
     async def test_a_cut_reply_without_a_closed_fence_is_no_statement(self):
-        cut = ModelReply("SELECT a FROM customers WHERE id = 1", 1, 1, "spoken", is_cut=True)
-        assert failure(await run(asked(COUNT), model=SpokenModel(cut))).code is FailureCode.UNKNOWN_GENERATION_FAILURE
+        cut = ModelReply("SELECT a FROM customers WHERE id = 1", 7, 3, "spoken", is_cut=True)
+        body = drafted(await run(asked(COUNT), model=SpokenModel(cut)))
+        assert body.draft.origin is Origin.BUILTIN
+        assert (body.analysis.model_trouble, body.analysis.tokens_in) == (ModelTrouble.CUT, 7)
+        unread = failure(await run(asked(UNREADABLE), model=SpokenModel(cut)))
+        assert (unread.code, unread.facts.model_trouble) == (FailureCode.MODEL_UNAVAILABLE, ModelTrouble.CUT)
+
+    @pytest.mark.parametrize("reply", ["", "  \n", "```\n```", "Sure! I will gladly help you with that today."])
+    async def test_the_translator_stands_in_for_a_reply_without_a_statement(self, reply: str):
+        body = drafted(await run(asked(COUNT), model=SpokenModel(reply)))
+        assert (body.draft.origin, body.analysis.model_trouble) == (Origin.BUILTIN, ModelTrouble.EMPTY)
+
+    async def test_a_full_context_is_asked_again_with_half_of_the_schema(self):
+        full = Failure.of(FailureCode.MODEL_UNAVAILABLE, "HTTP 400", Facts(native_code="context_length"))
+        model = SpokenModel(full, "SELECT COUNT(*) FROM customers")
+        body = drafted(await run(asked(COUNT), model=model))
+        assert body.draft.origin is Origin.MODEL
+        assert [len(prompt) for prompt in model.prompts] == sorted((len(p) for p in model.prompts), reverse=True)
+        assert len(model.prompts) == 2
 
 
 class TestAModelThatIsAway:
     async def test_the_translator_stands_in_and_says_so(self):
         body = drafted(await run(asked(COUNT), model=SpokenModel(UNAVAILABLE)))
         assert body.draft.origin is Origin.BUILTIN
-        assert any("could not be reached" in note for note in body.notes)
+        assert (body.analysis.model_trouble, body.analysis.model_detail) == (ModelTrouble.UNREACHABLE, "HTTP 500")
 
     async def test_what_the_translator_cannot_read_stays_the_models_failure(self):
-        question = "Which weather makes the moon feel happier than yesterday's jazz?"
-        assert failure(await run(asked(question), model=SpokenModel(UNAVAILABLE))).code is FailureCode.MODEL_UNAVAILABLE
+        assert (
+            failure(await run(asked(UNREADABLE), model=SpokenModel(UNAVAILABLE))).code is FailureCode.MODEL_UNAVAILABLE
+        )
 
     @pytest.mark.parametrize("retry", [False, True])
     async def test_in_a_models_place_the_translator_asks_back_as_it_does_alone(self, retry: bool):
@@ -261,7 +282,7 @@ class TestAModelThatIsAway:
         assert instead.clarification == alone.clarification
         assert instead.clarification is not None
         assert instead.clarification.about == "blorfed"
-        assert instead.notes == (TEXTS["en"].note_fallback,), "an analyst reads that the model did not answer"
+        assert instead.analysis.model_trouble is ModelTrouble.UNREACHABLE, "people read that the model did not answer"
 
     async def test_in_a_models_place_no_word_is_passed_over(self):
         reading = Translated("SELECT 1", "r", 0.9, (), (), unread=("leaving",), in_words="Flights.")

@@ -17,7 +17,7 @@ from querybus.bus.log.publish import BusTrouble
 from querybus.core.asking_back import Clarification, Option, OptionAction, Trigger
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Language, Table
 from querybus.core.envelope import Attempt, Audience, Delivery, Envelope
-from querybus.core.failure import FailureCode
+from querybus.core.failure import FailureCode, ModelTrouble
 from querybus.core.messages import (
     Analysis,
     Answer,
@@ -200,12 +200,8 @@ def test_what_definitions_answered_is_read_by_them_and_not_from_what_they_compil
 
 
 def test_a_refused_key_is_said_as_a_wrong_set_up_and_what_a_model_wrote_is_no_fault_of_the_person() -> None:
-    for detail in (
-        "HTTP 401 (invalid_api_key)",
-        "HTTP 404: no path",
-        "HTTP 429 (insufficient_quota): the quota is used up",
-    ):
-        wrong = ended(Outcome.FAILED, FailureCode.MODEL_UNAVAILABLE, detail=detail)
+    for trouble in (ModelTrouble.SET_UP, ModelTrouble.QUOTA):
+        wrong = ended(Outcome.FAILED, FailureCode.MODEL_UNAVAILABLE, analysis=Analysis(model_trouble=trouble))
         assert finish(wrong).answer.message.endswith("Please tell your administrator.")
     busy = ended(Outcome.FAILED, FailureCode.MODEL_UNAVAILABLE, detail="HTTP 503")
     assert finish(busy).answer.message.endswith("Please try again later.")
@@ -214,6 +210,26 @@ def test_a_refused_key_is_said_as_a_wrong_set_up_and_what_a_model_wrote_is_no_fa
     assert "not allowed" in finish(harmful).answer.message
     assert "not allowed" not in finish(harmful, attempts=by_model).answer.message
     assert "not allowed" in finish(harmful, attempts=by_model, audience="analyst").answer.message
+
+
+@pytest.mark.parametrize("trouble", list(ModelTrouble))
+@pytest.mark.parametrize("audience", ["business", "analyst"])
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_an_answer_in_a_models_place_says_so_by_its_cause_and_names_its_author(
+    trouble: ModelTrouble, audience: Audience, language: Language
+) -> None:
+    analysis = Analysis(model_trouble=trouble, model_detail="HTTP 404: no such path")
+    body = answered({"cnt": ColumnKind.INTEGER}, (2,), analysis=analysis)
+    answer = finish(
+        body, attempts=(Attempt(origin=Origin.BUILTIN, sql="SELECT 2"),), audience=audience, language=language
+    ).answer
+    cause = WORDS[language, audience].model_trouble[trouble].rstrip(".。")
+    note = next(note for note in answer.notes if note.startswith(cause))
+    assert ("HTTP 404" in note) == (audience == "analyst")
+    assert (answer.written_by, answer.model, answer.model_trouble) == (Origin.BUILTIN, "", trouble)
+    by_model = answered({"cnt": ColumnKind.INTEGER}, (2,), analysis=Analysis(model="gpt-8"))
+    written = finish(by_model, attempts=(Attempt(origin=Origin.MODEL, sql="SELECT 2"),), audience=audience).answer
+    assert (written.written_by, written.model, written.notes) == (Origin.MODEL, "gpt-8", ())
 
 
 # Completeness
@@ -226,6 +242,7 @@ def test_every_text_has_its_row_in_both_languages(language: Language, audience: 
     assert set(texts.outcome) == set(Outcome)
     assert set(texts.code) - {"llm_explanation_plain"} == set(FailureCode)
     assert set(texts.trigger) == set(Trigger)
+    assert set(texts.model_trouble) == set(texts.model_advice) == set(ModelTrouble)
     assert set(texts.next) == {*Outcome, "empty"}
     wanted = set(CLASSES.values()) | set(TRIGGER_CLASSES.values()) | {OTHER_CLASS, "amount", "later"}
     assert set(texts.options) == wanted

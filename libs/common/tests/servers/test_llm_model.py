@@ -11,13 +11,14 @@ from collections.abc import Callable, Sequence
 
 import pytest
 from pydantic import SecretStr
+from structlog.testing import capture_logs
 
-from querybus.core.failure import Failure, FailureCode
+from querybus.core.failure import Failure, FailureCode, ModelTrouble
 from querybus.llm import Limits, ModelClient, ModelServiceSettings, NamedModels, open_model
 from querybus.llm.dialogue import ChatMessage, ModelReply
 from querybus.llm.errors import Fault, FaultKind
 from querybus.llm.model import OnText
-from querybus.llm.openai_chat import OpenAIChatAddress
+from querybus.llm.wire.openai_chat import OpenAIChatAddress
 from querybus.ops.metrics import Metrics
 from querybus.ops.settings import load
 from tests.support.scripted_model import (
@@ -53,7 +54,12 @@ class ScriptedAddress:
     async def close(self) -> None: ...
 
     async def complete(
-        self, messages: Sequence[ChatMessage], *, model: str, on_text: OnText | None = None
+        self,
+        messages: Sequence[ChatMessage],
+        *,
+        model: str,
+        on_text: OnText | None = None,
+        tokens_out_max: int | None = None,
     ) -> ModelReply | Fault:
         self.calls += 1
         self._in_flight += 1
@@ -241,7 +247,7 @@ async def test_a_made_up_tool_call_is_read_as_its_arguments():
     assert result.text == '{"sql": "SELECT 1"}'
 
 
-@pytest.mark.parametrize("step", [say("SELECT 1"), say("SELECT a FROM", finish_reason="length"), say("")])
+@pytest.mark.parametrize("step", [say("SELECT 1"), say("SELECT a\nFROM t WHERE b = 'a longer text'")])
 @pytest.mark.requirement("002.4")
 async def test_a_streamed_reply_is_the_same_as_a_whole_one(step: Step):
     received: list[str] = []
@@ -268,7 +274,7 @@ def test_whole_replies_load_the_small_client_only():
         "import asyncio, sys\n"
         "from querybus.llm.dialogue import ChatMessage\n"
         "from querybus.llm import ModelServiceSettings\n"
-        "from querybus.llm.openai_chat import OpenAIChatAddress\n"
+        "from querybus.llm.wire.openai_chat import OpenAIChatAddress\n"
         "address = OpenAIChatAddress(ModelServiceSettings(llm_base_url=sys.argv[1]))\n"
         "said = asyncio.run(address.complete([ChatMessage('user', 'hello')], model='m'))\n"
         "print(said.text, 'openai' in sys.modules, 'langchain_core' in sys.modules)\n"
@@ -279,11 +285,87 @@ def test_whole_replies_load_the_small_client_only():
     assert result.stdout.split() == ["SELECT", "True", "False"]
 
 
-async def test_a_reply_at_its_token_limit_is_marked():
+async def test_a_reply_at_its_token_limit_is_asked_for_once_more_with_twice_the_tokens():
+    whole = [say("SELECT a FROM", finish_reason="length"), say("SELECT a FROM t")]
+    with ScriptedModel(whole) as server:
+        result = await ask(server)
+        limits = [seen.json["max_completion_tokens"] for seen in server.requests]
+    assert limits == [4096, 8192]
+    assert result == ModelReply("SELECT a FROM t", tokens_in=4, tokens_out=7, model="scripted")
     with ScriptedModel(say("SELECT a FROM", finish_reason="length")) as server:
         result = await ask(server)
+        assert len(server.requests) == 2
+    assert isinstance(result, Failure)
+    assert (result.facts.model_trouble, result.facts.tokens_out) == (ModelTrouble.CUT, 6)
+
+
+CUT = "```sql\nSELECT COUNT(*) AS n FROM orders\n"
+
+
+@pytest.mark.parametrize(
+    ("reason", "trouble"),
+    [
+        ("length", ModelTrouble.CUT),
+        ("max_tokens", ModelTrouble.CUT),
+        ("MAX_TOKENS", ModelTrouble.CUT),
+        ("model_length", ModelTrouble.CUT),
+        ("insufficient_system_resource", ModelTrouble.CUT),
+        ("error", ModelTrouble.CUT),
+        ("abort", ModelTrouble.CUT),
+        ("content_filter", ModelTrouble.CONTENT_POLICY),
+        ("SAFETY", ModelTrouble.CONTENT_POLICY),
+    ],
+)
+async def test_a_reply_that_did_not_end_by_itself_is_no_reply(reason: str, trouble: ModelTrouble):
+    for text in (CUT, f"{CUT}```"):
+        with ScriptedModel(say(text, finish_reason=reason)) as server:
+            result = await ask(server)
+        assert isinstance(result, Failure)
+        assert result.facts.model_trouble is trouble
+
+
+async def test_a_reply_without_a_reason_is_marked_and_a_stream_without_one_is_asked_for_whole():
+    with ScriptedModel(say(CUT, finish_reason=None)) as server:
+        marked = await ask(server)
+    assert isinstance(marked, ModelReply)
+    assert marked.is_cut
+    with ScriptedModel([say(CUT, finish_reason=None), say("SELECT 1")]) as server:
+        client = open_model(settings_for(server), Metrics("test"))
+        assert client is not None
+        result = await client.reply(HELLO, timeout_seconds=60, on_text=lambda _: None)
+        await client.drain()
+        assert [bool(seen.json.get("stream")) for seen in server.requests] == [True, False]
     assert isinstance(result, ModelReply)
-    assert result.is_cut
+    assert result.text == "SELECT 1"
+
+
+@pytest.mark.parametrize("reason", ["stop", "tool_calls", "function_call", "end_turn", "STOP", "eos"])
+async def test_a_model_that_ended_by_itself_is_used(reason: str):
+    with ScriptedModel(say("SELECT 1", finish_reason=reason)) as server:
+        result = await ask(server)
+    assert isinstance(result, ModelReply)
+    assert not result.is_cut
+
+
+async def test_why_a_model_gave_no_reply_stands_in_the_log_the_metric_and_the_failure(
+    caplog: pytest.LogCaptureFixture,
+):
+    caplog.set_level(logging.INFO)
+    metrics = Metrics("test")
+    with ScriptedModel(fail(404, code="model_not_found", message=f"no such model {KEY}")) as server:
+        client = open_model(settings_for(server), metrics)
+        assert client is not None
+        with capture_logs() as lines:
+            result = await client.reply(HELLO, timeout_seconds=60)
+        await client.drain()
+    assert isinstance(result, Failure)
+    assert result.facts.model_trouble is ModelTrouble.SET_UP
+    line = next(line for line in lines if line["event"] == "model.no_reply")
+    assert (line["trouble"], line["code"]) == ("set_up", "404")
+    assert "model_not_found" in line["detail"]
+    assert metrics.value("querybus_model_errors_total", model="scripted", code="set_up") == 1
+    assert KEY not in str(lines)
+    assert HELLO[0].text not in str(lines)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ configured or none can be reached, and says so when it cannot read a question: n
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, cast
@@ -31,6 +32,7 @@ from querybus.core.options import Mode
 from querybus.core.stored.models import USUAL_PROMPTING
 from querybus.core.subjects import StageName
 from querybus.llm.dialogue import ModelReply
+from querybus.llm.errors import Fault, FaultKind, unavailable
 from querybus.sql.conditions.missing_value import Held, as_held
 from querybus.sql.conditions.today import with_today
 from querybus.sql.reply.extract import no_sql
@@ -72,12 +74,17 @@ from querybus_generator.subject import (
     settled_classification,
     verified_examples,
     which_turn,
+    with_half_schema,
     with_header,
     write_refused,
 )
 from querybus_translator import NotRead, Translated, is_complete
 
 BUILTIN: Final = "builtin"
+_STANDS_IN: Final = frozenset(
+    {FailureCode.UNKNOWN_GENERATION_FAILURE, FailureCode.LLM_EXPLANATION, FailureCode.AMBIGUOUS_QUESTION}
+)
+"""Replies without a statement; an unclear one counts where the reply was cut, since its question is not asked then."""
 MODEL_SECONDS_MIN: Final = 0.2
 DEADLINE_RESERVE_SHARE: Final = 0.1
 DEADLINE_RESERVE_SECONDS_MAX: Final = 3.0
@@ -324,15 +331,13 @@ async def _model(
     timeout_seconds = subject.timeout_seconds - near.seconds
     if timeout_seconds < MODEL_SECONDS_MIN:
         return Failure.of(FailureCode.EXPIRED, "no time is left for a model call")
-    # What a model says before it is checked is for analysts only.
-    receives = envelope.options.stream_tokens and envelope.audience == "analyst"
-    reply = await subject.model.reply(
-        question.messages,
-        timeout_seconds=timeout_seconds,
-        model=envelope.options.model,
-        tenant=envelope.tenant,
-        on_text=subject.progress.receive(envelope) if subject.progress is not None and receives else None,
-    )
+    began = time.monotonic()
+    reply = await _reply_to(subject, question, timeout_seconds)
+    remaining = timeout_seconds - (time.monotonic() - began)
+    if isinstance(reply, Failure) and reply.facts.native_code == FaultKind.CONTEXT and remaining >= MODEL_SECONDS_MIN:
+        subject = with_half_schema(subject, question.linking.tables)
+        question = question_prompt(subject, asked, near, turns=turns, attempts=attempts, advice=advice, used=used)
+        reply = await _reply_to(subject, question, remaining)
     if isinstance(reply, Failure):
         return await draft_by_translator(subject, turns=turns, instead_of=reply)
     if envelope.classification is None:
@@ -346,7 +351,9 @@ async def _model(
     said = read_reply(reply.text, catalog.dialect, is_cut=reply.is_cut)
     if isinstance(said, Failure):
         # On a retry recovery may know a repair; of a first draft the model's own words are all there is.
-        return (asked_by_model(subject, said) if not attempts and advice is None else None) or said
+        is_first = not attempts and advice is None
+        asked_back = asked_by_model(subject, said) if is_first and not reply.is_cut else None
+        return asked_back or await _without_statement(subject, turns, said, reply, is_first=is_first)
     held = as_held(in_own_dialect(said.sql, catalog), catalog.dialect, catalog, subject.prepared.policy)
     sql = held.sql
     if is_known_statement(sql, catalog, envelope.attempts):
@@ -374,6 +381,39 @@ async def _read_beside(subject: Subject, turns: tuple[Turn, ...]) -> Translated 
     if is_third_language(subject.readable) or is_accepted(subject, turns):
         return None
     return await asyncio.to_thread(read_in_thread, subject, turns, asks_back=False)
+
+
+async def _reply_to(subject: Subject, question: QuestionPrompt, timeout_seconds: float) -> ModelReply | Failure:
+    assert subject.model is not None  # noqa: S101 - the callers have looked
+    envelope = subject.envelope
+    # What a model says before it is checked is for analysts only.
+    receives = envelope.options.stream_tokens and envelope.audience == "analyst"
+    return await subject.model.reply(
+        question.messages,
+        timeout_seconds=timeout_seconds,
+        model=envelope.options.model,
+        tenant=envelope.tenant,
+        on_text=subject.progress.receive(envelope) if subject.progress is not None and receives else None,
+    )
+
+
+async def _without_statement(
+    subject: Subject, turns: tuple[Turn, ...], said: Failure, reply: ModelReply, *, is_first: bool
+) -> Outgoing | Failure:
+    """Let the translator stand in for a reply without a statement; where it has none either, the model's failure stays."""
+    asks = reply.text.rstrip().endswith(("?", "？")) and not reply.is_cut
+    if said.code not in _STANDS_IN or asks or not (is_first or reply.is_cut):
+        return said
+    cause, detail = (
+        (FaultKind.CUT, "the model gave no reason for the end of its reply, and no closed block stands in it")
+        if reply.is_cut
+        else (FaultKind.EMPTY, "the reply holds no statement")
+    )
+    fault = Fault(cause, detail, tokens_in=reply.tokens_in, tokens_out=reply.tokens_out)
+    result = await draft_by_translator(subject, turns=turns, instead_of=unavailable(fault))
+    is_explained = said.code is not FailureCode.UNKNOWN_GENERATION_FAILURE and not reply.is_cut
+    # What a model explains is shown where the translator has no statement.
+    return said if is_explained and (isinstance(result, Failure) or isinstance(result.body, Concluded)) else result
 
 
 def _analysis(

@@ -57,6 +57,9 @@ _REASONS: Final[dict[FaultKind, Reason]] = {
     FaultKind.BUSY: "busy",
     FaultKind.SERVER: "server",
     FaultKind.PROTOCOL: "protocol",
+    FaultKind.QUOTA: "quota",
+    FaultKind.EMPTY: "protocol",
+    FaultKind.BREAKER: "unreachable",
 }
 
 _log = get_log(__name__)
@@ -259,14 +262,12 @@ def failed_test(begun: TestedModel, fault: Fault) -> TestedModel:
 
 def _reason(begun: TestedModel, fault: Fault) -> Reason:
     if fault.kind is not FaultKind.REQUEST:
-        return _REASONS[fault.kind]
+        return _REASONS.get(fault.kind, "refused")
     status = fault.status or 0
     if status in (401, 403):
         return "key"
     if status == 404:
         return "no_model" if begun.models or "no model" in fault.detail or not begun.model else "no_path"
-    if status == 429:
-        return "quota"
     return "redirect" if 300 <= status < 400 else "refused"
 
 

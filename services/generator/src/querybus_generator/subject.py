@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
 from querybus.core.asking_back import Clarification, Option, OptionAction, Trigger
 from querybus.core.catalog import Catalog, Language, Table
 from querybus.core.envelope import Classification, Envelope, concluded, drafted
-from querybus.core.failure import FailureCode
+from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import (
     Analysis,
     Asked,
@@ -26,6 +26,7 @@ from querybus.core.stored.models import USUAL_PROMPTING, Prompting
 from querybus.core.subjects import StageName
 from querybus.text.knowledge import Entry
 from querybus.text.labels import table_label
+from querybus.text.tokens import token_estimate
 from querybus.text.words import plural, word_set, words_of
 from querybus_generator.conversation.turns import Turn
 from querybus_generator.linking.linker import Prepared
@@ -90,6 +91,8 @@ class Subject:
     """What people call the connection, where it was chosen among several."""
     sources: tuple[Candidate, ...] = ()
     """All connections that the question could have gone to."""
+    model_failure: Failure | None = None
+    """Why the model gave no statement, where the translator stands in for it."""
 
     @property
     def catalog(self) -> Catalog:
@@ -128,6 +131,12 @@ def verified_examples(subject: Subject, near: Near) -> tuple[Entry, ...]:
     return prepared.examples.choose(
         subject.question, likely, EXAMPLES_SENT_MAX, is_usable=prepared.is_usable, nearness=near.entries
     )
+
+
+def with_half_schema(subject: Subject, tables: Sequence[Table]) -> Subject:
+    """Return the subject whose prompts show about half as much schema as these tables take."""
+    shown = token_estimate(subject.prepared.schema(tables, with_values=True))
+    return replace(subject, prompting=subject.prompting.model_copy(update={"schema_tokens_max": shown // 2}))
 
 
 def with_header(subject: Subject, **header: Any) -> Subject:
@@ -220,6 +229,7 @@ def clarification(
             code=codes.get(trigger, FailureCode.AMBIGUOUS_QUESTION),
             stage=StageName.GENERATOR,
             reply=reply,
+            analysis=subject.model_failure.on(Analysis()) if subject.model_failure else Analysis(),
             notes=subject.notes,
             clarification=Clarification(trigger=trigger, about=about, read_as=read_as, options=options),
         ),
@@ -242,7 +252,7 @@ def drafted_envelope(
     body = Drafted(
         draft=draft,
         operation=operation,
-        analysis=analysis,
+        analysis=subject.model_failure.on(analysis) if subject.model_failure else analysis,
         notes=notes,
         alternative_sql=alternative_sql,
         probe=probe,

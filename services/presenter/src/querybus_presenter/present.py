@@ -17,7 +17,7 @@ from sqlglot import exp
 from querybus.core.asking_back import Clarification, Option, Trigger
 from querybus.core.catalog import Catalog
 from querybus.core.envelope import Delivery, Envelope
-from querybus.core.failure import FailureCode
+from querybus.core.failure import FailureCode, ModelTrouble
 from querybus.core.messages import (
     Answer,
     AnswerColumn,
@@ -53,7 +53,7 @@ from querybus_presenter.wording.disclosed import discloses, is_quotable
 from querybus_presenter.wording.explain import assurance, counted
 from querybus_presenter.wording.labels import distinct_names, is_neutral, labels
 from querybus_presenter.wording.lineage import Lineage, lineage
-from querybus_presenter.wording.notes import failed_step, model_set_up_note, notes_of
+from querybus_presenter.wording.notes import authorship, failed_step, notes_of
 from querybus_presenter.wording.options import (
     OFFERING,
     OPTIONS_MAX,
@@ -214,7 +214,7 @@ class _Context:
             connection_label=body.analysis.asked_of if self.may_say(body.analysis.asked_of) else "",
         )
         # The rows were checked when the conclusion was read; checking them again costs more than wording them.
-        answer = answer.model_copy(update={"rows": result.rows})
+        answer = answer.model_copy(update={"rows": result.rows, **authorship(self.envelope)})
         sql = body.sql or (self.envelope.attempts[-1].sql if self.envelope.attempts else None)
         return Finished(answer=answer) if self.is_business else Finished(answer=answer, sql=sql, detail=body.detail)
 
@@ -331,8 +331,9 @@ class _Context:
             if body.reply and is_quotable(self.envelope, body.reply) and self.may_say(body.reply):
                 return texts.code[code].format(explanation=body.reply.strip())
             return texts.code.get("llm_explanation_plain") or texts.code[code].format(explanation="").strip()
-        if code is FailureCode.MODEL_UNAVAILABLE and (note := model_set_up_note(body.detail)) is not None:
-            return texts.notes[note]
+        if code is FailureCode.MODEL_UNAVAILABLE:
+            trouble = body.analysis.model_trouble or ModelTrouble.UNREACHABLE
+            return _joined(texts.model_trouble[trouble], texts.model_advice[trouble], texts)
         written_by = self.envelope.attempts[-1].origin if self.envelope.attempts else None
         if code is FailureCode.SAFETY and self.is_business and written_by is Origin.MODEL:
             # The model wrote something else than was asked; that is nothing to hold against the person.

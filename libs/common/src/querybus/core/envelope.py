@@ -251,7 +251,7 @@ def returned(envelope: Envelope[Any], body: Returned) -> Envelope[Returned]:
 def failed(envelope: Envelope[Any], failure: Failure, stage: StageName) -> Envelope[Failed]:
     """Return the `failed` event; the attempt that failed keeps the code and the stage."""
     draft = draft_of(envelope)
-    analysis = getattr(envelope.body, "analysis", Analysis())
+    analysis = failure.on(getattr(envelope.body, "analysis", Analysis()))
     attempts = envelope.attempts
     if draft is not None and envelope.event in (EventName.DRAFTED, EventName.APPROVED):
         was = envelope.attempts[-1].probed if envelope.attempts else False

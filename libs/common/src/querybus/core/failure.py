@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -49,6 +49,18 @@ class FailureCode(StrEnum):
     EXPIRED = "expired"
     CANCELLED = "cancelled"
     INTERNAL = "internal"
+
+
+class ModelTrouble(StrEnum):
+    """Why a chat model gave no statement: the closed set of causes; each has its words in both languages."""
+
+    SET_UP = "set_up"
+    QUOTA = "quota"
+    CONTENT_POLICY = "content_policy"
+    CUT = "cut"
+    EMPTY = "empty"
+    UNREACHABLE = "unreachable"
+    TOO_SLOW = "too_slow"
 
 
 class Ending(StrEnum):
@@ -111,6 +123,11 @@ TRAITS: Final[dict[FailureCode, Traits]] = {
 }
 
 
+def is_unset(value: object) -> bool:
+    """Whether a newer optional field holds nothing: it is left out then, so that older readers see what they know."""
+    return value is None or value == ""
+
+
 class Facts(BaseModel):
     """Typed facts for repair; every field is optional because each code knows only some of them."""
 
@@ -127,6 +144,18 @@ class Facts(BaseModel):
     native_code: str | None = Field(default=None, description="the engine's own code, e.g. a SQLSTATE")
     probed: bool = Field(default=False, description="the query's one probe was spent on this draft")
     duration_ms: float | None = Field(default=None, description="of the run that failed; None: nothing was run")
+    model_trouble: ModelTrouble | None = Field(
+        default=None, exclude_if=is_unset, description="why a chat model gave no statement"
+    )
+    tokens_in: int | None = Field(
+        default=None, exclude_if=is_unset, description="of model calls that gave no statement"
+    )
+    tokens_out: int | None = Field(
+        default=None, exclude_if=is_unset, description="of model calls that gave no statement"
+    )
+
+
+_AnalysisT = TypeVar("_AnalysisT", bound=BaseModel)
 
 
 class Failure(BaseModel):
@@ -145,3 +174,14 @@ class Failure(BaseModel):
     def of(cls, code: FailureCode, detail: str = "", facts: Facts | None = None) -> Failure:
         """Return a failure whose detail is cut to the limit."""
         return cls(code=code, detail=detail[:DETAIL_LENGTH_MAX], facts=facts or Facts())
+
+    def on(self, analysis: _AnalysisT) -> _AnalysisT:
+        """Return the analysis with why a model gave no statement and what its calls took, if that is what failed."""
+        facts = self.facts
+        if facts.model_trouble is None:
+            return analysis
+        used = {"tokens_in": facts.tokens_in or 0, "tokens_out": facts.tokens_out or 0}
+        counted = {name: getattr(analysis, name) + count for name, count in used.items()}
+        return analysis.model_copy(
+            update={"model_trouble": facts.model_trouble, "model_detail": self.detail, **counted}
+        )

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from querybus.core.asking_back import Clarification, Confirmation, Option, OptionAction, Trigger
 from querybus.core.catalog import ColumnKind, Dialect, Language, Personal
-from querybus.core.failure import Facts, FailureCode
+from querybus.core.failure import Facts, FailureCode, ModelTrouble, is_unset
 from querybus.core.requests.metrics_query import MetricsQuery
 from querybus.core.requests.refinement import Refinement
 from querybus.core.subjects import EventName, StageName
@@ -199,6 +199,8 @@ class Analysis(Value):
     asked_of: str = Field(default="", description="what people call the connection, where it was chosen among several")
     confidence: float | None = Field(default=None, ge=0, le=1)
     embeddings: str = Field(default="", description="empty: not asked; `used`; else why words stood alone")
+    model_trouble: ModelTrouble | None = Field(default=None, exclude_if=is_unset, description="why a model gave none")
+    model_detail: str = Field(default="", exclude_if=is_unset, description="the model's fault, for analysts")
 
 
 class Clarifies(Value):
@@ -467,6 +469,10 @@ class Answer(Value):
     mended: tuple[str, ...] = Field(default=(), description="what rules changed in the statement that was run")
     confidence: float | None = Field(default=None, ge=0, le=1, description="how likely the answer is right, if stated")
     explanation: str = Field(default="", description="how the question was read, in words, and how sure that is")
+    written_by: Origin | None = Field(default=None, exclude_if=is_unset, description="who wrote the statement")
+    model: str = Field(default="", exclude_if=is_unset, description="the model that wrote it; empty: none did")
+    model_trouble: ModelTrouble | None = Field(default=None, exclude_if=is_unset, description="why a model gave none")
+    model_detail: str = Field(default="", exclude_if=is_unset, description="the model's fault, for analysts")
     reading: Reading | None = None
     connection_label: str = Field(
         default="", description="what people call the connection, where it was chosen among several"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from querybus.llm.embeddings import EmbeddingClient, shared_limit
 from querybus.llm.model import Limits, ModelClient
-from querybus.llm.openai_chat import OpenAIChatAddress
 from querybus.llm.registry import NamedModels
 from querybus.llm.settings import EmbeddingLimits, EmbeddingServiceSettings, ModelServiceSettings
+from querybus.llm.wire.openai_chat import OpenAIChatAddress
 from querybus.ops.metrics import Metrics
 
 __all__ = [

@@ -15,10 +15,8 @@ from typing import Any, Protocol
 
 from querybus.core.failure import Failure
 from querybus.llm.breaker import Breaker
-from querybus.llm.errors import Fault, FaultKind
-from querybus.llm.model import unavailable
+from querybus.llm.errors import Fault, FaultKind, unavailable
 from querybus.llm.model_limits import Limit
-from querybus.llm.openai_client import OpenAIClient, fault_of
 from querybus.llm.settings import (
     BREAKER_OPEN_SECONDS,
     CONNECT_SECONDS_MAX,
@@ -27,6 +25,7 @@ from querybus.llm.settings import (
 )
 from querybus.llm.shared_limits import SharedCounters, SharedLimit, Turn
 from querybus.llm.vectors import Vector, unit
+from querybus.llm.wire.openai_client import OpenAIClient, fault_of
 from querybus.ops.clock import system_random_bits
 from querybus.ops.metrics import Metrics
 from querybus.text.tokens import token_estimate
@@ -115,11 +114,12 @@ class EmbeddingClient:
                         return made
                     vectors += made
         except TimeoutError:
-            self._metrics.model_error(self._model, unavailable(FaultKind.TIMEOUT, "").code)
-            return unavailable(FaultKind.TIMEOUT, f"no embeddings within {timeout_seconds:.1f} s")
+            fault = Fault(FaultKind.TIMEOUT, f"no embeddings within {timeout_seconds:.1f} s")
+            self._metrics.model_error(self._model, fault.trouble)
+            return unavailable(fault)
         dimensions = {len(vector) for vector in vectors if vector is not None}
         if len(dimensions) > 1:
-            return unavailable(FaultKind.PROTOCOL, "embeddings of different lengths")
+            return unavailable(Fault(FaultKind.PROTOCOL, "embeddings of different lengths"))
         empty = array("f", bytes(4 * (dimensions.pop() if dimensions else 0)))
         return tuple(empty if vector is None else vector for vector in vectors)
 
@@ -132,7 +132,7 @@ class EmbeddingClient:
 
     async def _exchange(self, texts: Sequence[str], turn: Turn | None) -> list[Vector | None] | Failure:
         if not self._breaker.admit(self._seconds()):
-            return unavailable("breaker_open", "the embeddings address failed too often just now")
+            return unavailable(Fault(FaultKind.BREAKER, "the embeddings address failed too often just now"))
         sent = self._seconds()
         try:
             outcome = await self._address.embed(texts)
@@ -148,9 +148,8 @@ class EmbeddingClient:
                 self._failed(sent)
             else:
                 self._breaker.abandoned()
-            failure = unavailable(outcome.native_code, outcome.detail)
-            self._metrics.model_error(self._model, failure.code)
-            return failure
+            self._metrics.model_error(self._model, outcome.trouble)
+            return unavailable(outcome)
         vectors, tokens = outcome
         if turn is not None and tokens:
             turn.took = tokens

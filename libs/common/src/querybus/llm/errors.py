@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from querybus.core.failure import Facts, Failure, FailureCode, ModelTrouble
+
 BACKOFF_SECONDS: Final = 0.25
 
 
@@ -18,25 +20,74 @@ class FaultKind(StrEnum):
     SERVER = "server"
     REQUEST = "request"
     PROTOCOL = "protocol"
+    QUOTA = "quota"
+    CONTENT_POLICY = "content_policy"
+    CONTEXT = "context_length"
+    LENGTH = "length"
+    CUT = "cut"
+    EMPTY = "empty"
+    BREAKER = "breaker_open"
+    NOT_CONFIGURED = "not_configured"
+
+
+_TROUBLES: Final[dict[FaultKind, ModelTrouble]] = {
+    FaultKind.CONNECT: ModelTrouble.UNREACHABLE,
+    FaultKind.TIMEOUT: ModelTrouble.TOO_SLOW,
+    FaultKind.BUSY: ModelTrouble.UNREACHABLE,
+    FaultKind.SERVER: ModelTrouble.UNREACHABLE,
+    FaultKind.REQUEST: ModelTrouble.SET_UP,
+    FaultKind.PROTOCOL: ModelTrouble.SET_UP,
+    FaultKind.QUOTA: ModelTrouble.QUOTA,
+    FaultKind.CONTENT_POLICY: ModelTrouble.CONTENT_POLICY,
+    FaultKind.CONTEXT: ModelTrouble.SET_UP,
+    FaultKind.LENGTH: ModelTrouble.CUT,
+    FaultKind.CUT: ModelTrouble.CUT,
+    FaultKind.EMPTY: ModelTrouble.EMPTY,
+    FaultKind.BREAKER: ModelTrouble.UNREACHABLE,
+    FaultKind.NOT_CONFIGURED: ModelTrouble.SET_UP,
+}
+_OF_ADDRESS: Final = frozenset(
+    {FaultKind.CONNECT, FaultKind.TIMEOUT, FaultKind.BUSY, FaultKind.SERVER, FaultKind.PROTOCOL}
+)
+_SAID_BY_STATUS: Final = frozenset({FaultKind.BUSY, FaultKind.SERVER, FaultKind.REQUEST})
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One failed call. `detail` is for engineers and holds neither key nor prompt."""
+    """One failed call. `detail` is for engineers and holds neither key nor prompt. Tokens are those that it took."""
 
     kind: FaultKind
     detail: str
     status: int | None = None
     retry_after_seconds: float | None = None
+    tokens_in: int = 0
+    tokens_out: int = 0
 
     @property
     def blames_address(self) -> bool:
         """Whether it counts for the breaker: a rejected request says nothing about the address's health."""
-        return self.kind is not FaultKind.REQUEST
+        return self.kind in _OF_ADDRESS
 
     @property
     def native_code(self) -> str:
-        return str(self.status) if self.status is not None else self.kind.value
+        """Return the HTTP status where nothing says more than it, else the kind."""
+        return str(self.status) if self.status is not None and self.kind in _SAID_BY_STATUS else self.kind.value
+
+    @property
+    def trouble(self) -> ModelTrouble:
+        """Return the cause, which has its words for people."""
+        return _TROUBLES[self.kind]
+
+
+def unavailable(fault: Fault) -> Failure:
+    """Return the failure of a call that gave no usable reply."""
+    facts = Facts(
+        native_code=fault.native_code,
+        model_trouble=fault.trouble,
+        tokens_in=fault.tokens_in or None,
+        tokens_out=fault.tokens_out or None,
+    )
+    return Failure.of(FailureCode.MODEL_UNAVAILABLE, fault.detail, facts)
 
 
 _RETRIED: Final = frozenset({FaultKind.CONNECT, FaultKind.BUSY, FaultKind.SERVER})

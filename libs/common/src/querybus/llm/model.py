@@ -1,8 +1,8 @@
 """Every call to a chat model passes here: limits, the one retry layer, the breaker and the counts.
 
-A call ends within `timeout_seconds`, with a reply or with a Failure of code `model_unavailable` whose
-`facts.native_code` says why (an HTTP status, a FaultKind, `breaker_open` or `not_configured`). Nothing is logged
-here: prompts and replies are question text.
+A call ends within `timeout_seconds`, with a whole reply or with a Failure of code `model_unavailable`, whose
+`facts.model_trouble` is the cause and `facts.native_code` an HTTP status or a FaultKind. The log gets the cause only:
+prompts and replies are question text.
 """
 
 from __future__ import annotations
@@ -11,19 +11,29 @@ import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
-from typing import Final, Protocol
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Protocol
 
-from querybus.core.failure import Facts, Failure, FailureCode
+from querybus.core.failure import Failure, FailureCode
 from querybus.core.stored.models import Prompting
 from querybus.llm.breaker import Breaker
 from querybus.llm.dialogue import ChatMessage, ModelReply
-from querybus.llm.errors import Fault, FaultKind, retry_wait_seconds
+from querybus.llm.errors import Fault, FaultKind, retry_wait_seconds, unavailable
 from querybus.llm.settings import BREAKER_OPEN_SECONDS, ModelServiceSettings
 from querybus.llm.shared_limits import SharedLimit
 from querybus.ops.clock import Jitter, system_jitter
+from querybus.ops.log import get_log
 from querybus.ops.metrics import Metrics
-from querybus.ops.trace import Attributes, call_span, fail, is_sampled, model_attributes, model_usage, prompt_content
+from querybus.ops.trace import (
+    Attributes,
+    call_span,
+    fail,
+    is_sampled,
+    model_attributes,
+    model_trouble,
+    model_usage,
+    prompt_content,
+)
 from querybus.text.tokens import token_estimate
 
 TOKENS_OUT_EXPECTED: Final = 200
@@ -31,6 +41,11 @@ TOKENS_OUT_EXPECTED: Final = 200
 
 OnText = Callable[[str], None]
 """Receives the parts of a reply as they come."""
+
+_OF_STREAM: Final = frozenset({FaultKind.CUT, FaultKind.PROTOCOL})
+"""Faults of a streamed reply that a whole one may not have."""
+
+_log = get_log(__name__)
 
 
 class ModelAddress(Protocol):
@@ -41,9 +56,17 @@ class ModelAddress(Protocol):
     async def close(self) -> None: ...
 
     async def complete(
-        self, messages: Sequence[ChatMessage], *, model: str, on_text: OnText | None = None
+        self,
+        messages: Sequence[ChatMessage],
+        *,
+        model: str,
+        on_text: OnText | None = None,
+        tokens_out_max: int | None = None,
     ) -> ModelReply | Fault:
-        """Return the reply, or the fault. With `on_text` the reply is streamed, and its parts are passed on as they come."""
+        """Return the reply, or the fault. With `on_text` the reply is streamed, and its parts are passed on as they come.
+
+        `tokens_out_max` stands in the place of the limit that is set.
+        """
         ...
 
 
@@ -58,6 +81,7 @@ class Limits:
     total_timeout_seconds: float = 90.0
     retries_max: int = 1
     """Quick retries of one call on 429, 5xx or no connection."""
+    tokens_out_max: int = 4_096
     concurrency_max: int = 64
     breaker_failures: int = 5
     breaker_open_seconds: float = 10.0
@@ -68,9 +92,31 @@ class Limits:
         """Return the limits that the settings name."""
         return cls(
             total_timeout_seconds=settings.llm_total_timeout_seconds,
+            tokens_out_max=settings.llm_tokens_out_max,
             concurrency_max=settings.llm_concurrency_max,
             breaker_failures=settings.llm_breaker_failures,
             breaker_open_seconds=BREAKER_OPEN_SECONDS,
+        )
+
+
+@dataclass(slots=True)
+class _Call:
+    """One call while it is under way; `faults` are those of its exchanges so far."""
+
+    messages: Sequence[ChatMessage]
+    model: str
+    until: float
+    on_text: OnText | None
+    tokens_out_max: int | None = None
+    faults: list[Fault] = field(default_factory=list[Fault])
+
+    def with_usage(self, outcome: ModelReply | Fault) -> ModelReply | Fault:
+        """Return the outcome with the tokens of the exchanges before it."""
+        before = [fault for fault in self.faults if fault is not outcome]
+        return replace(
+            outcome,
+            tokens_in=outcome.tokens_in + sum(fault.tokens_in for fault in before),
+            tokens_out=outcome.tokens_out + sum(fault.tokens_out for fault in before),
         )
 
 
@@ -145,25 +191,38 @@ class ModelClient:
         del tenant
         chosen = model or self._model
         if chosen not in self._models:
-            return unavailable("not_configured", "no model of the name asked for is configured")
+            return unavailable(Fault(FaultKind.NOT_CONFIGURED, "no model of the name asked for is configured"))
         started = self._seconds()
         total = min(timeout_seconds, self._limits.total_timeout_seconds)
         shown = self._shown(chosen)
+        call = _Call(messages, chosen, started + total, on_text)
         with call_span(f"chat {shown}", model_attributes(chosen), content=_content(messages)) as span:
             try:
                 async with asyncio.timeout(max(total, 0)), self._slots:
-                    outcome = await self._limited(messages, chosen, started + total, on_text)
+                    outcome = await self._limited(call)
             except TimeoutError:
-                outcome = unavailable(FaultKind.TIMEOUT, f"no reply within {total:.1f} s")
-            if isinstance(outcome, Failure):
-                fail(outcome.code)
+                # A reply that was cut and had no time for a second one keeps its cause.
+                cut = next((fault for fault in call.faults if fault.kind is FaultKind.LENGTH), None)
+                outcome = cut or Fault(FaultKind.TIMEOUT, f"no reply within {total:.1f} s")
+            outcome = call.with_usage(outcome)
+            if isinstance(outcome, Fault):
+                fail(FailureCode.MODEL_UNAVAILABLE)
+                span.set_attributes(dict(model_trouble(outcome.trouble)))
             elif span.is_recording():
                 span.set_attributes(dict(model_usage(outcome.model, outcome.tokens_in, outcome.tokens_out)))
-        if isinstance(outcome, Failure):
-            self._metrics.model_error(shown, outcome.code)
-        else:
+        if isinstance(outcome, ModelReply):
             self._metrics.model_call(shown, self._seconds() - started, outcome.tokens_in, outcome.tokens_out)
-        return outcome
+            return outcome
+        self._metrics.model_error(shown, outcome.trouble)
+        _log.warning(
+            "model.no_reply",
+            model=shown,
+            trouble=outcome.trouble.value,
+            code=outcome.native_code,
+            detail=outcome.detail,
+            next=f"querybus models test {shown}",
+        )
+        return unavailable(outcome)
 
     def seconds(self) -> float:
         """Return the time by the client's own clock."""
@@ -172,57 +231,66 @@ class ModelClient:
     def _shown(self, model: str) -> str:
         return self._named if model == self._model else model
 
-    async def _limited(
-        self, messages: Sequence[ChatMessage], model: str, until: float, on_text: OnText | None
-    ) -> ModelReply | Failure:
+    async def _limited(self, call: _Call) -> ModelReply | Fault:
         if self._shared is None:
-            return await self._call(messages, model, until, on_text)
-        tokens = TOKENS_OUT_EXPECTED + sum(token_estimate(message.text) for message in messages)
+            return await self._call(call)
+        tokens = TOKENS_OUT_EXPECTED + sum(token_estimate(message.text) for message in call.messages)
         async with self._shared.call(tokens) as turn:
-            outcome = await self._call(messages, model, until, on_text)
-            if isinstance(outcome, ModelReply):
-                turn.took = outcome.tokens_in + outcome.tokens_out or tokens
+            outcome = await self._call(call)
+            used = call.with_usage(outcome)
+            turn.took = used.tokens_in + used.tokens_out or (tokens if isinstance(outcome, ModelReply) else None)
             return outcome
 
-    async def _call(
-        self, messages: Sequence[ChatMessage], model: str, until: float, on_text: OnText | None
-    ) -> ModelReply | Failure:
+    async def _call(self, call: _Call) -> ModelReply | Fault:
         retries = 0
         while True:
             held_back = self._not_before - self._seconds()
             if held_back > 0:
-                if held_back >= until - self._seconds():
-                    return unavailable("429", "the address asked for a longer pause than the deadline allows")
+                if held_back >= call.until - self._seconds():
+                    pause = "the address asked for a longer pause than the deadline allows"
+                    return Fault(FaultKind.BUSY, pause, status=429)
                 await self._sleep(held_back * (1 + self._jitter() / 10))
             if not self._breaker.admit(self._seconds()):
-                return unavailable("breaker_open", "the address failed too often just now")
-            outcome = await self._exchange(messages, model, on_text)
+                return Fault(FaultKind.BREAKER, "the address failed too often just now")
+            outcome = await self._exchange(call)
             if isinstance(outcome, ModelReply):
                 return outcome
+            call.faults.append(outcome)
             if outcome.retry_after_seconds is not None:
                 self._not_before = max(self._not_before, self._seconds() + outcome.retry_after_seconds)
+            if self._asks_otherwise(call, outcome):
+                continue
             wait = retry_wait_seconds(
                 outcome,
                 retries_done=retries,
                 retries_max=self._limits.retries_max,
-                remaining_seconds=until - self._seconds(),
+                remaining_seconds=call.until - self._seconds(),
                 jitter=self._jitter(),
             )
             if wait is None or self._breaker.is_open:
-                return unavailable(outcome.native_code, outcome.detail)
+                return outcome
             retries += 1
+            # What was shown of a stream is not shown twice.
+            call.on_text = None
             await self._sleep(wait)
 
-    async def _exchange(
-        self, messages: Sequence[ChatMessage], model: str, on_text: OnText | None
-    ) -> ModelReply | Fault:
+    def _asks_otherwise(self, call: _Call, fault: Fault) -> bool:
+        """Return whether another form of the same call may bring a whole reply: more tokens, or no stream. Each once."""
+        if fault.kind is FaultKind.LENGTH and call.tokens_out_max is None:
+            call.tokens_out_max, call.on_text = 2 * self._limits.tokens_out_max, None
+            return True
+        if call.on_text is not None and fault.kind in _OF_STREAM:
+            call.on_text = None
+            return True
+        return False
+
+    async def _exchange(self, call: _Call) -> ModelReply | Fault:
         sent = self._seconds()
+        options: dict[str, Any] = {} if call.on_text is None else {"on_text": call.on_text}
+        if call.tokens_out_max is not None:
+            options["tokens_out_max"] = call.tokens_out_max
         try:
-            outcome = (
-                await self._address.complete(messages, model=model)
-                if on_text is None
-                else await self._address.complete(messages, model=model, on_text=on_text)
-            )
+            outcome = await self._address.complete(call.messages, model=call.model, **options)
         except asyncio.CancelledError:
             # The time limit of reply(), or the query was cancelled: either way only a long silence means anything.
             silent = self._seconds() - sent >= self._limits.silence_seconds
@@ -241,11 +309,6 @@ class ModelClient:
         else:
             self._breaker.abandoned()
         self._metrics.breaker("model", self._named, is_open=self._breaker.is_open)
-
-
-def unavailable(native_code: str, detail: str) -> Failure:
-    """Return the failure of a call that gave no usable reply."""
-    return Failure.of(FailureCode.MODEL_UNAVAILABLE, detail, Facts(native_code=native_code))
 
 
 def _content(messages: Sequence[ChatMessage]) -> Attributes | None:

@@ -14,9 +14,9 @@ from pydantic import SecretStr
 
 from querybus.llm.dialogue import ChatMessage
 from querybus.llm.errors import Fault, FaultKind
-from querybus.llm.openai_chat import OpenAIChatAddress
-from querybus.llm.openai_client import OpenAIClient, fault_of
 from querybus.llm.settings import OPENAI_KEY, OPENAI_URL, ModelServiceSettings
+from querybus.llm.wire.openai_chat import OpenAIChatAddress
+from querybus.llm.wire.openai_client import OpenAIClient, fault_of
 
 BASE_URL: Final = "QUERYBUS_LLM_BASE_URL"
 MODEL: Final = "QUERYBUS_LLM_MODEL"

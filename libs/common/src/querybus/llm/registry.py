@@ -16,11 +16,12 @@ from pydantic import SecretStr
 from querybus.core.failure import Failure
 from querybus.core.stored.models import Models, NamedModel, Prompting
 from querybus.llm.dialogue import ChatMessage, ModelReply
-from querybus.llm.model import Limits, ModelClient, OnText, unavailable
+from querybus.llm.errors import Fault, FaultKind, unavailable
+from querybus.llm.model import Limits, ModelClient, OnText
 from querybus.llm.model_limits import Limit
-from querybus.llm.openai_chat import OpenAIChatAddress
 from querybus.llm.settings import ModelServiceSettings
 from querybus.llm.shared_limits import SharedCounters, SharedLimit
+from querybus.llm.wire.openai_chat import OpenAIChatAddress
 from querybus.ops.clock import RandomBits, system_random_bits
 from querybus.ops.metrics import Metrics
 
@@ -100,7 +101,9 @@ class NamedModels:
     ) -> ModelReply | Failure:
         """Return the reply of the model asked for, or of the first that stands in for it; else the last one's Failure."""
         chain = (await self._models()).chain(tenant, model)
-        outcome: ModelReply | Failure = unavailable("not_configured", "no model of the name asked for is configured")
+        outcome: ModelReply | Failure = unavailable(
+            Fault(FaultKind.NOT_CONFIGURED, "no model of the name asked for is configured")
+        )
         for place, path in enumerate(chain):
             client = self._client(path)
             # What the first may take leaves something for those that stand in for it.

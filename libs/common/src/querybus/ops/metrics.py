@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from querybus import __version__
 from querybus.core.catalog import Dialect
 from querybus.core.envelope import Attempt, Envelope
-from querybus.core.failure import FailureCode
+from querybus.core.failure import FailureCode, ModelTrouble
 from querybus.core.messages import Finished, Origin, Outcome, RuleName
 from querybus.core.subjects import StageName
 
@@ -127,7 +127,9 @@ TABLE: Final[tuple[MetricRow, ...]] = (
     MetricRow("querybus_model_tokens_total", "counter", ("model", "kind"), "tokens in and out"),
     MetricRow("querybus_model_cost_total", "counter", ("model",), "what calls cost, in the unit of the models' prices"),
     MetricRow("querybus_model_seconds", "histogram", ("model",), "one model call"),
-    MetricRow("querybus_model_errors_total", "counter", ("model", "code"), "failed model calls"),
+    MetricRow(
+        "querybus_model_errors_total", "counter", ("model", "code"), "model calls without a usable reply, by cause"
+    ),
     MetricRow("querybus_breaker_open", "gauge", ("kind", "name"), "1 while a breaker is open"),
     MetricRow("querybus_cache_requests_total", "counter", ("cache", "result"), "hits and misses"),
     MetricRow("querybus_permission_violations_total", "counter", (), "what the bus refused this service"),
@@ -357,9 +359,9 @@ class Metrics:
         """Count what one model call cost."""
         self._at("querybus_model_cost_total", model).inc(cost)
 
-    def model_error(self, model: str, code: FailureCode) -> None:
-        """Count one model call that failed."""
-        self._at("querybus_model_errors_total", model, code).inc()
+    def model_error(self, model: str, trouble: ModelTrouble) -> None:
+        """Count one model call that gave no statement, by its cause."""
+        self._at("querybus_model_errors_total", model, trouble).inc()
 
     def breaker(self, kind: Literal["database", "model"], name: str, *, is_open: bool) -> None:
         """Set a breaker's state."""

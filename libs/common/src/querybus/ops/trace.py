@@ -242,6 +242,11 @@ def model_attributes(model: str) -> Attributes:
     return {"gen_ai.operation.name": "chat", "gen_ai.provider.name": "openai", "gen_ai.request.model": model}
 
 
+def model_trouble(trouble: str) -> Attributes:
+    """Return why a call of a chat model gave no usable reply."""
+    return {"querybus.model_trouble": trouble}
+
+
 def model_usage(model: str, tokens_in: int, tokens_out: int) -> Attributes:
     """Return what a call of a chat model has used."""
     return {

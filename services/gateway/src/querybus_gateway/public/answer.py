@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from querybus.core.asking_back import OptionAction, Trigger
 from querybus.core.catalog import ColumnKind, Language
-from querybus.core.failure import FailureCode
+from querybus.core.failure import FailureCode, ModelTrouble
 from querybus.core.messages import FormatKind, Grain, Operation, Origin, Outcome
 from querybus.core.subjects import EventName, StageName
 
@@ -199,6 +199,14 @@ class AnswerView(View):
     mended: list[str] = Field(description="what rules changed in the statement that was run")
     confidence: float | None = Field(description="from 0 to 1; null where nobody can say")
     explanation: str
+    written_by: Origin | None = Field(
+        default=None, description="who wrote the statement: `model`, `builtin` (the translator), `verified`, `user`"
+    )
+    model: str = Field(default="", description="the model that wrote the statement; empty where none did")
+    model_trouble: Annotated[ModelTrouble | None, ANALYSTS] = Field(
+        default=None, description="for analysts: why a model that was asked gave no statement"
+    )
+    model_detail: Annotated[str, ANALYSTS] = Field(default="", description="for analysts: its fault, with the setting")
     reading: ReadingView | None = Field(default=None, description="null where no statement was run")
     classification: ClassificationView | None
     retries: RetriesView

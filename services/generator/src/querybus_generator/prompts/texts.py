@@ -43,7 +43,6 @@ class Texts:
     trouble: str
     example: str
     other_language: str
-    note_fallback: str
     change_not_read: str
     note_verified: str
     note_defined: str
@@ -121,7 +120,6 @@ def _load(language: Language, override: Path | None) -> Texts:
         *("identity", "tables", "pictures", "export", "trouble"),
         "example",
         "other_language",
-        "note_fallback",
         "change_not_read",
         "note_verified",
         "note_defined",

@@ -58,7 +58,7 @@ async def draft_by_translator(
     reading = await asyncio.to_thread(read_in_thread, subject, turns)
     if instead_of is not None:
         subject = with_header(
-            replace(subject, notes=(*subject.notes, subject.texts.note_fallback)),
+            replace(subject, model_failure=instead_of),
             classification=envelope.classification or unsettled(),
         )
         reading = reading if is_accepted(subject, turns) else asked_about_unread(reading)

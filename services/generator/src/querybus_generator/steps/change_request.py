@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from querybus.core.asking_back import Trigger
 from querybus.core.envelope import Envelope
 from querybus.core.failure import Failure
@@ -28,5 +30,5 @@ def change_by_translator(
             subject, Trigger.AMBIGUOUS_QUESTION, "", (), reply=subject.texts.change_not_read
         )
     analysis = Analysis(catalog_fingerprint=catalog.fingerprint)
-    notes = (subject.texts.note_fallback,) if instead_of else ()
-    return drafted_envelope(subject, Draft(sql=sql, dialect=catalog.dialect, origin=Origin.BUILTIN), analysis, notes)
+    subject = replace(subject, model_failure=instead_of)
+    return drafted_envelope(subject, Draft(sql=sql, dialect=catalog.dialect, origin=Origin.BUILTIN), analysis)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Final
 
@@ -39,10 +38,11 @@ def notes_of(
     if agreement is not None and agreement in _SAID_OF_AGREEMENT and body.outcome is Outcome.ANSWERED:
         reading = (body.analysis.second_reading or "").rstrip(".。") if may_say(body.analysis.second_reading) else ""
         said = (texts.notes[f"{agreement.value}_as" if reading else agreement.value].format(reading=reading), *said)
+    stand_in = stand_in_note(envelope, texts)
     if envelope.audience != "business":
-        return (*body.notes, *result.warnings, *said)
+        return (*stand_in, *body.notes, *result.warnings, *said)
     if body.outcome is not Outcome.ANSWERED:
-        return ()
+        return stand_in
     if any(column.personal for column in result.columns):
         said = (*said, texts.notes["masked"])
     is_repaired = agreement is not Agreement.REPLACED and any(item.origin is Origin.RULE for item in envelope.attempts)
@@ -54,7 +54,7 @@ def notes_of(
         notes.append(texts.notes["unchecked"])
     if result.warnings:
         notes.append(texts.notes["warned"])
-    return (*notes, *said)
+    return (*stand_in, *notes, *said)
 
 
 def _cut_note(result: Result, texts: Texts) -> tuple[str, ...]:
@@ -65,6 +65,21 @@ def _cut_note(result: Result, texts: Texts) -> tuple[str, ...]:
     if len(result.rows) >= count:
         return ()
     return (texts.notes["rows_cut"].format(shown=len(result.rows), count=count),)
+
+
+def authorship(envelope: Envelope[Concluded]) -> dict[str, object]:
+    """Return who wrote the statement that is shown, and why a model gave none; a repair by rule changes no author."""
+    analysis = envelope.body.analysis
+    drafts = [item.origin for item in envelope.attempts if item.origin is not Origin.RULE]
+    author = drafts[-1] if drafts else None
+    if author is not None and analysis.agreement is Agreement.REPLACED and analysis.second_reading:
+        author = Origin.BUILTIN
+    return {
+        "written_by": author,
+        "model": (analysis.model or "") if author is Origin.MODEL else "",
+        "model_trouble": analysis.model_trouble,
+        "model_detail": "" if envelope.audience == "business" else analysis.model_detail,
+    }
 
 
 def failed_step(envelope: Envelope[Concluded], texts: Texts) -> str:
@@ -95,18 +110,15 @@ _SAID_BY_MODEL: Final = frozenset(
 """What a model says in place of a statement has a text of its own."""
 
 
-def model_set_up_note(detail: str) -> str | None:
-    """Return the note on a model's failure that passes only when somebody changes a setting; None for any other.
+def stand_in_note(envelope: Envelope[Concluded], texts: Texts) -> tuple[str, ...]:
+    """Return why the translator read the question in a model's place; an analyst learns the fault as well."""
+    analysis = envelope.body.analysis
+    if analysis.model_trouble is None or envelope.body.outcome not in _READ_BY_TRANSLATOR:
+        return ()
+    said = texts.notes["stand_in"].format(cause=texts.model_trouble[analysis.model_trouble].rstrip(".。"))
+    if envelope.audience == "business" or not analysis.model_detail:
+        return (said,)
+    return (texts.notes["stand_in_detail"].format(note=said, detail=analysis.model_detail),)
 
-    >>> model_set_up_note("HTTP 401 (invalid_api_key)"), model_set_up_note("HTTP 503")
-    ('model_refused', None)
-    """
-    return next((note for note, status in _MODEL_SET_UP_WRONGLY.items() if status.match(detail)), None)
 
-
-_MODEL_SET_UP_WRONGLY: Final = {
-    "model_refused": re.compile(r"HTTP 40[13]\b"),
-    "model_missing": re.compile(r"HTTP 404\b"),
-    "model_quota": re.compile(r"HTTP 429 .*quota"),
-}
-"""What passes only when somebody changes a setting, by the note that says so."""
+_READ_BY_TRANSLATOR: Final = (Outcome.ANSWERED, Outcome.PREPARED, Outcome.CLARIFICATION)

@@ -51,6 +51,8 @@ class Texts:
     labels: Rows
     kinds: Rows
     notes: Rows
+    model_trouble: Rows
+    model_advice: Rows
     questions: Rows
     confirmation: Rows
     options: Mapping[str, tuple[OptionText, ...]]
@@ -73,6 +75,8 @@ _ROWS: Final = (
     "labels",
     "kinds",
     "notes",
+    "model_trouble",
+    "model_advice",
     "questions",
     "confirmation",
 )

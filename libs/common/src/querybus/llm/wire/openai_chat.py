@@ -11,18 +11,19 @@ import asyncio
 import json
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from querybus.llm.dialogue import ChatMessage, ModelReply
 from querybus.llm.errors import Fault
-from querybus.llm.openai_client import OpenAIClient, fault_of, response_text
 from querybus.llm.settings import CONNECT_SECONDS_MAX, SILENCE_SECONDS_MAX, ModelServiceSettings
+from querybus.llm.wire.endings import count_tokens, judge_reply
+from querybus.llm.wire.http_faults import error_status, fault_of_response
+from querybus.llm.wire.openai_client import OpenAIClient, fault_of, response_text
 
 if TYPE_CHECKING:
     from langchain_core.messages import AIMessage, AIMessageChunk
     from langchain_openai import ChatOpenAI
 
-REPLY_LENGTH_MAX: Final = 200_000
 _OPTIONAL_FIELDS: Final = {
     "temperature": re.compile(r"\btemperature\b"),
     "max_completion_tokens": re.compile(r"\bmax_(?:completion_)?tokens\b"),
@@ -56,7 +57,12 @@ class OpenAIChatAddress:
         await self._client.close()
 
     async def complete(
-        self, messages: Sequence[ChatMessage], *, model: str, on_text: Callable[[str], None] | None = None
+        self,
+        messages: Sequence[ChatMessage],
+        *,
+        model: str,
+        on_text: Callable[[str], None] | None = None,
+        tokens_out_max: int | None = None,
     ) -> ModelReply | Fault:
         """Return the reply to one request, or the fault; raises nothing but CancelledError.
 
@@ -66,7 +72,7 @@ class OpenAIChatAddress:
         while True:
             try:
                 if on_text is None:
-                    return await self._whole(messages, model)
+                    return await self._whole(messages, model, tokens_out_max)
                 return await self._streamed(messages, model, on_text)
             except Exception as error:  # noqa: BLE001 - what says nothing of the exchange is raised again
                 refused = self._refused_field(error, model)
@@ -88,28 +94,30 @@ class OpenAIChatAddress:
             (name for name, named in _OPTIONAL_FIELDS.items() if name not in left_out and named.search(text)), None
         )
 
-    def _optional_fields(self, model: str) -> dict[str, Any]:
+    def _optional_fields(self, model: str, tokens_out_max: int | None = None) -> dict[str, Any]:
         fields = {
-            "max_completion_tokens": self._settings.llm_tokens_out_max,
+            "max_completion_tokens": tokens_out_max or self._settings.llm_tokens_out_max,
             "temperature": self._settings.llm_temperature,
         }
         return {name: value for name, value in fields.items() if name not in self.fields_left_out(model)}
 
-    async def _whole(self, messages: Sequence[ChatMessage], model: str) -> ModelReply:
+    async def _whole(
+        self, messages: Sequence[ChatMessage], model: str, tokens_out_max: int | None
+    ) -> ModelReply | Fault:
         said = await self._client.post(
             "/chat/completions",
             {
                 "model": model,
                 "stream": False,
                 "messages": [{"role": message.role, "content": message.text} for message in messages],
-                **self._optional_fields(model),
+                **self._optional_fields(model, tokens_out_max),
             },
         )
         return _reply_of(json.loads(said), model)
 
     async def _streamed(
         self, messages: Sequence[ChatMessage], model: str, on_text: Callable[[str], None]
-    ) -> ModelReply:
+    ) -> ModelReply | Fault:
         await self._client.open()
         chat = self._chats.get(model)
         if chat is None:
@@ -148,34 +156,32 @@ def _import_streaming_client() -> None:
     _ = langchain_openai
 
 
-def _reply_of(completion: Any, model: str) -> ModelReply:
+def _reply_of(completion: Any, model: str) -> ModelReply | Fault:
     """Return the reply in a chat completion; raises one of GARBLED if it is none."""
+    if isinstance(completion, dict) and (status := error_status(cast("dict[str, Any]", completion))) is not None:
+        return fault_of_response(status, {}, json.dumps(completion))
     choice = completion["choices"][0]
     message, usage = choice["message"], completion.get("usage") or {}
     text = message.get("content") or ""
     if not isinstance(text, str):
         text = "".join(part.get("text") or "" for part in text)
     calls = message.get("tool_calls")
-    if not text and calls:
+    if calls:
         # Some models answer every request for SQL with a call of a tool that they made up.
         text = str(calls[0]["function"]["arguments"])
-    tokens_in, tokens_out = usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0
-    return _made(text, int(tokens_in), int(tokens_out), model, choice.get("finish_reason"))
+    elif not text and message.get("function_call"):
+        text = str(message["function_call"]["arguments"])
+    tokens_in, tokens_out = count_tokens(usage.get("prompt_tokens")), count_tokens(usage.get("completion_tokens"))
+    reply = ModelReply(text, tokens_in, tokens_out, model)
+    return judge_reply(
+        reply, choice.get("finish_reason"), provider="openai", is_refusal=bool(message.get("refusal")) and not text
+    )
 
 
-def _reply_streamed(message: AIMessage, model: str) -> ModelReply:
+def _reply_streamed(message: AIMessage, model: str) -> ModelReply | Fault:
     usage, text = message.usage_metadata, str(message.text)
-    if not text and message.tool_calls:
+    if message.tool_calls:
         text = json.dumps(message.tool_calls[0]["args"], ensure_ascii=False)
     tokens_in, tokens_out = (usage["input_tokens"], usage["output_tokens"]) if usage else (0, 0)
-    return _made(text, tokens_in, tokens_out, model, message.response_metadata.get("finish_reason"))
-
-
-def _made(text: str, tokens_in: int, tokens_out: int, model: str, finish_reason: object) -> ModelReply:
-    return ModelReply(
-        text=text[:REPLY_LENGTH_MAX],
-        tokens_in=tokens_in,
-        tokens_out=tokens_out,
-        model=model,
-        is_cut=finish_reason == "length" or len(text) > REPLY_LENGTH_MAX,
-    )
+    reply = ModelReply(text, count_tokens(tokens_in), count_tokens(tokens_out), model)
+    return judge_reply(reply, message.response_metadata.get("finish_reason"), provider="openai", is_streamed=True)

@@ -8,25 +8,19 @@ key, what was sent or the address's own words.
 from __future__ import annotations
 
 import asyncio
-import re
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import SecretStr
 from pydantic_core import to_json
 
 from querybus.llm.errors import Fault, FaultKind
+from querybus.llm.wire.http_faults import BODY_READ_MAX, fault_of_response
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, DefaultAioHttpClient
 
 # What comes of a 200 that does not hold what it should; the client does not name it itself.
 GARBLED: Final = (ValueError, TypeError, KeyError, IndexError, AttributeError, AssertionError, RecursionError)
-_PLAIN_CODE: Final = re.compile(r"[\w.-]{1,60}")
-_USED_UP: Final = frozenset({"insufficient_quota", "billing_hard_limit_reached", "insufficient_credits"})
-_NO_MODEL: Final = re.compile(
-    r"\bmodels?\b.{0,200}(?:not found|not exist|unknown|not available)", re.IGNORECASE | re.DOTALL
-)
-BODY_READ_MAX: Final = 4_000
 
 
 class OpenAIClient:
@@ -109,7 +103,7 @@ def fault_of(error: Exception, expected: str, *, settings: str = "QUERYBUS_LLM")
 
     match error:
         case openai.APIStatusError():
-            return _status_fault(error, settings)
+            return fault_of_response(error.status_code, error.response.headers, response_text(error), settings=settings)
         case openai.APITimeoutError():
             is_connect = "Connect" in type(error.__cause__).__name__
             kind = FaultKind.CONNECT if is_connect else FaultKind.TIMEOUT
@@ -121,6 +115,18 @@ def fault_of(error: Exception, expected: str, *, settings: str = "QUERYBUS_LLM")
         case _ if isinstance(error, (openai.OpenAIError, *GARBLED)):
             where = f"the reply is no {expected} ({type(error).__name__})"
             return Fault(FaultKind.PROTOCOL, f"{where}: {settings}_BASE_URL must be an OpenAI-compatible address")
+        case _ if type(error).__module__.partition(".")[0] in (
+            "aiohttp",
+            "httpx",
+            "httpx2",
+            "httpcore",
+            "httpcore2",
+            "ssl",
+        ):
+            # What the client does not wrap: headers that are too long, what is no HTTP, a bad chunk.
+            return Fault(
+                FaultKind.CONNECT, f"no HTTP answer at the address in {settings}_BASE_URL ({type(error).__name__})"
+            )
         case _:
             raise error
 
@@ -131,46 +137,9 @@ def _import_client() -> None:
     _ = openai
 
 
-def _status_fault(error: Any, settings: str) -> Fault:
-    status: int = error.status_code
-    code = str(error.code or "")
-    kind = FaultKind.BUSY if status == 429 else FaultKind.SERVER if status >= 500 else FaultKind.REQUEST
-    if status == 429 and code in _USED_UP:
-        # Trying again helps nobody until somebody pays.
-        kind = FaultKind.REQUEST
-    shown = f"HTTP {status}" + (f" ({code})" if _PLAIN_CODE.fullmatch(code) else "")
-    reason = _reason(status, code, response_text(error), settings)
-    detail = f"{shown}: {reason}" if reason else shown
-    return Fault(kind, detail, status=status, retry_after_seconds=_seconds(error.response.headers.get("retry-after")))
-
-
-def _reason(status: int, code: str, text: str, settings: str) -> str:
-    """Return what a status means and which setting it concerns; empty where it says enough by itself."""
-    if 300 <= status < 400:
-        return f"the address sends elsewhere, which is not followed: set {settings}_BASE_URL to where it leads"
-    if status in (401, 403):
-        return f"the address refuses the key in {settings}_API_KEY"
-    if status == 404 and (code == "model_not_found" or _NO_MODEL.search(text)):
-        return f"the address has no model of the name in {settings}_MODEL"
-    if status == 404:
-        return f"nothing is at this path; {settings}_BASE_URL usually ends in /v1"
-    if status == 429 and code in _USED_UP:
-        return f"the quota of the account behind {settings}_API_KEY is used up"
-    return ""
-
-
 def response_text(error: Any) -> str:
     """Return the beginning of the address's own words about an error, to be read by rules and shown to nobody."""
     try:
         return str(error.response.text)[:BODY_READ_MAX]
     except Exception:  # noqa: BLE001 - a body that was not read says nothing
         return ""
-
-
-def _seconds(header: str | None) -> float | None:
-    # The form with a date is rare, and two clocks would have to agree: the backoff serves for it.
-    try:
-        seconds = float(header) if header is not None else None
-    except ValueError:
-        return None
-    return seconds if seconds is not None and 0 <= seconds < 86_400 else None
