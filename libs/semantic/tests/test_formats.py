@@ -288,3 +288,188 @@ def test_a_bare_column_belongs_to_the_one_dataset_that_has_it() -> None:
     assert layer.metrics["m"].dataset == "refunds"
     assert "d" not in layer.metrics
     assert any(one.path == "metrics.d" for one in report.listed)
+
+
+MANIFEST_FILTERS = {
+    "text": "{{ Dimension('order__state') }} = 'paid'",
+    "double quotes": "{{Dimension(\"order__state\")}} = 'paid'",
+    "list": ["{{ Dimension('order__state') }} = 'paid'"],
+    "manifest": {"where_filters": [{"where_sql_template": "{{ Dimension('order__state') }} = 'paid'"}]},
+}
+
+
+def dbt_with(metrics: list[object], model: str = "ref('orders')", **more: object) -> str:
+    """Return a dbt file over orders with these metrics."""
+    orders = {
+        "name": "orders",
+        "model": model,
+        "defaults": {"agg_time_dimension": "day"},
+        "entities": [{"name": "order", "type": "primary", "expr": "id"}],
+        "dimensions": [
+            {"name": "day", "type": "time", "type_params": {"time_granularity": "day"}},
+            {"name": "state", "type": "categorical"},
+        ],
+        "measures": [{"name": "freight_m", "agg": "sum", "expr": "freight"}],
+    }
+    return json.dumps({"semantic_models": [orders | more], "metrics": metrics})
+
+
+@pytest.mark.parametrize("form", MANIFEST_FILTERS)
+@pytest.mark.parametrize("place", ["metric", "measure"])
+def test_a_dbt_filter_is_taken_in_every_form_and_at_both_places(form: str, place: str) -> None:
+    given = MANIFEST_FILTERS[form]
+    measure = {"name": "freight_m", "filter": given if place == "measure" else None}
+    metric: dict[str, object] = {"name": "paid", "type": "simple", "type_params": {"measure": measure}}
+    metric["filter"] = given if place == "metric" else None
+
+    layer, listed = layer_from(dbt_with([metric]), "dbt")
+
+    assert layer.metrics["paid"].condition == "orders.state = 'paid'"
+    assert listed == []
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"where": "state = 'paid'"},
+        {"where_filters": [{"sql": "state = 'paid'"}]},
+        {"where_filters": [], "extra": "state = 'paid'"},
+        [["{{ Dimension('order__unknown') }} = 1"]],
+        7,
+        "{{ Dimension('order__state').upper() }} = 'PAID'",
+        "{{ Dimension('order__state', 'day', 'week', 'month') }} = 'paid'",
+    ],
+)
+@pytest.mark.parametrize("kind", ["simple", "cumulative", "conversion"])
+def test_a_metric_whose_filter_cannot_be_read_is_no_metric_and_is_listed_with_its_line(
+    given: object, kind: str
+) -> None:
+    params: dict[str, object] = {"measure": {"name": "freight_m", "filter": given}}
+    if kind == "conversion":
+        params = {"base_measure": {"name": "freight_m", "filter": given}, "conversion_measure": "freight_m"}
+
+    layer, listed = layer_from(dbt_with([{"name": "paid", "type": kind, "type_params": params}]), "dbt")
+
+    assert "paid" not in layer.metrics
+    assert any(text.startswith("metrics.paid (line 1): left out") for text in listed), listed
+
+
+def test_a_derived_metric_of_plain_names_has_its_inputs() -> None:
+    metrics: list[object] = [
+        {"name": "freight", "type": "simple", "type_params": {"measure": "freight_m"}},
+        {"name": "double", "type": "derived", "type_params": {"expr": "2 * freight", "metrics": ["freight"]}},
+        {"name": "none", "type": "derived", "type_params": {"expr": "2 * freight", "metrics": []}},
+        {"name": "other", "type": "derived", "type_params": {"expr": "2 * net", "metrics": ["freight"]}},
+    ]
+
+    layer, listed = layer_from(dbt_with(metrics), "dbt")
+
+    assert [one.metric for one in layer.metrics["double"].inputs] == ["freight"]
+    assert {"none", "other"}.isdisjoint(layer.metrics)
+    assert len(listed) == 2
+
+
+def test_what_stands_on_a_metric_that_was_left_out_is_left_out_too() -> None:
+    simple = {"name": "paid", "type": "simple", "type_params": {"measure": "freight_m"}, "filter": {"unknown": "x"}}
+    share = {"name": "share", "type": "ratio", "type_params": {"numerator": "paid", "denominator": {"name": "all"}}}
+    total = {"name": "all", "type": "simple", "type_params": {"measure": "freight_m"}}
+    twice = {"name": "twice", "type": "derived", "type_params": {"expr": "2 * share", "metrics": ["share"]}}
+
+    layer, listed = layer_from(dbt_with([twice, share, simple, total]), "dbt")
+
+    assert {name for name, metric in layer.metrics.items() if metric.words.offered} == {"all"}
+    assert {text.split(" ")[0] for text in listed} == {"metrics.paid", "metrics.share", "metrics.twice"}
+
+
+@pytest.mark.parametrize(
+    ("model", "source"),
+    [
+        ("ref('core', 'fct_orders')", "fct_orders"),
+        ('{{ ref("fct_orders") }}', "fct_orders"),
+        ("ref('core', 'fct_orders', v=2)", "fct_orders_v2"),
+        ("source('raw', 'orders')", "raw.orders"),
+        ("shop.orders", "shop.orders"),
+    ],
+)
+def test_every_form_of_a_dbt_reference_names_its_table(model: str, source: str) -> None:
+    layer, listed = layer_from(dbt_with([], model), "dbt")
+
+    assert layer.datasets["orders"].source == source
+    assert listed == []
+
+
+def test_entries_of_another_shape_and_expressions_that_cannot_be_read_are_listed() -> None:
+    measures = [
+        {"name": "freight_m", "agg": "sum", "expr": "freight"},
+        "weight",
+        {"name": "bad", "agg": "sum", "expr": "a +"},
+    ]
+    dimensions = [{"name": "state", "type": "categorical", "expr": "{{ column }}"}]
+
+    layer, listed = layer_from(dbt_with([], measures=measures, dimensions=dimensions), "dbt")
+
+    assert "state" not in layer.datasets["orders"].fields
+    assert len([text for text in listed if "left out" in text]) == 3
+
+
+BACK_TICKS = """
+cubes:
+  - name: pupils
+    sql_table: school.pupils
+    dimensions:
+      - {name: id, sql: "{CUBE}.`pupil id`", type: number, primary_key: true}
+      - {name: level, sql: "CASE WHEN {CUBE}.`grade level` > 9 THEN \\"upper\\" ELSE \\"lower\\" END", type: string}
+    measures:
+      - {name: present, sql: "{CUBE}.`days present`", type: sum, filters: [{sql: "{CUBE}.`left` IS NULL"}]}
+      - {name: days, sql: "{CUBE}.days", type: sum}
+      - {name: rate, sql: "{present} / {days}", type: number}
+"""
+
+
+def test_back_ticks_of_cube_are_quotes() -> None:
+    layer, listed = layer_from(BACK_TICKS, "cube")
+
+    assert set(layer.datasets["pupils"].fields) == {"id", "level"}
+    assert set(layer.metrics) == {"present", "days", "rate"}
+    assert layer.metrics["present"].expression == (
+        'SUM(CASE WHEN (pupils."left" IS NULL) THEN pupils."days present" END)'
+    )
+    assert "'upper'" in layer.datasets["pupils"].fields["level"].expression
+    assert listed == []
+
+
+@pytest.mark.parametrize(
+    "faulty",
+    ["{CUBE}.`days present", "{{ jinja }}", "SUM({CUBE}.x) OVER (ORDER BY 1) +", ""],
+)
+def test_what_stands_on_a_member_of_cube_that_was_left_out_is_left_out_too(faulty: str) -> None:
+    document = yaml.safe_load(BACK_TICKS)
+    document["cubes"][0]["measures"][0]["sql"] = faulty
+    document["cubes"][0]["measures"].append({"name": "percent", "sql": "100 * {CUBE.rate}", "type": "number"})
+    document["cubes"][0]["measures"].append({"name": "column", "sql": "{CUBE}.present", "type": "max"})
+
+    layer, listed = layer_from(yaml.safe_dump(document), "cube")
+
+    assert set(layer.metrics) == {"days", "column"}
+    assert [text.split(" ")[0].rpartition(".")[2] for text in listed] == ["present", "rate", "percent"]
+    assert all("(line " in text for text in listed)
+
+
+@pytest.mark.parametrize("filters", [["paid"], [{"condition": "x"}], {"sql": "x"}, [{"sql": ""}]])
+def test_a_measure_of_cube_whose_filter_cannot_be_read_is_no_metric(filters: object) -> None:
+    document = yaml.safe_load(BACK_TICKS)
+    document["cubes"][0]["measures"][0]["filters"] = filters
+
+    layer, listed = layer_from(yaml.safe_dump(document), "cube")
+
+    assert set(layer.metrics) == {"days"}
+    assert len(listed) == 2
+
+
+def test_a_key_of_cube_with_a_lost_part_is_no_key() -> None:
+    document = yaml.safe_load(BACK_TICKS)
+    document["cubes"][0]["dimensions"].append(
+        {"name": "year", "sql": "{CUBE}.`y", "type": "number", "primary_key": True}
+    )
+
+    assert layer_from(yaml.safe_dump(document), "cube")[0].datasets["pupils"].primary_key == ()

@@ -62,6 +62,28 @@ def parse(text: str, dialect: str) -> exp.Expr:
     return _parsed(text.strip(), dialect).copy()
 
 
+def parse_unlabelled(text: str) -> exp.Expr:
+    """Return the tree of an expression whose file names no dialect, as `parse` does.
+
+    What the neutral grammar cannot read is read by the first grammar that knows its quotes and operators and whose
+    tree can be written neutrally.
+    """
+    if "{{" in text or "{%" in text:
+        raise RefusedError(Code.BAD_EXPRESSION, f"Jinja is never run: {text[:120]}")
+    try:
+        return parse(text, "")
+    except RefusedError as error:
+        for dialect in _GRAMMARS:
+            try:
+                return parse(parse(text, dialect).sql(), "")
+            except RefusedError:
+                continue
+        raise error from None
+
+
+_GRAMMARS: Final = ("bigquery", "snowflake", "postgres", "tsql")
+
+
 def aggregates(tree: exp.Expr) -> list[exp.Expr]:
     """Return the outermost aggregate calls of an expression."""
     if isinstance(tree, exp.AggFunc | exp.WithinGroup | exp.Filter):

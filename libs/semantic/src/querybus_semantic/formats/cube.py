@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from sqlglot import exp
 
-from querybus_semantic.compiling.expressions import aggregates, is_windowed, parse
+from querybus_semantic.compiling.expressions import aggregates, is_windowed, parse_unlabelled
+from querybus_semantic.formats.cube_references import is_jinja, members_in, sql_of
 from querybus_semantic.formats.default_date import default_date
+from querybus_semantic.formats.dependents import fallen
 from querybus_semantic.formats.document import BadFileError, Document, Lines, Report, items, mapping, text, texts
 from querybus_semantic.formats.known_keys import CUBE
 from querybus_semantic.formats.ossie import span_of
@@ -55,7 +56,6 @@ _UNUSED: Final = {
     "refresh_key": "no counterpart",
     "data_source": "no counterpart: a connection is one database",
 }
-_REFERENCE: Final = re.compile(r"\$?\{\s*([A-Za-z_][\w.]*)\s*\}(\.?)")
 
 
 def read_cube(documents: Sequence[tuple[Document, Lines]], name: str) -> tuple[Layer, Report]:
@@ -69,6 +69,9 @@ def read_cube(documents: Sequence[tuple[Document, Lines]], name: str) -> tuple[L
         raise BadFileError("The files have no `cubes`: they are no data model of Cube.")
     report = Report(Lines(tuple(root for _, lines in documents for root in lines.roots)))
     flat = {key: _extended(node, cubes) for key, node in cubes.items()}
+    for key in [key for key, node in flat.items() if is_jinja(f"{node.get('sql')} {node.get('sql_table')}")]:
+        report.list(f"cubes.{key}", "left out with all its members: Jinja is never run")
+        del flat[key]
     datasets = {key: _dataset(node, report) for key, node in flat.items()}
     layer = Layer(
         name=name,
@@ -80,10 +83,55 @@ def read_cube(documents: Sequence[tuple[Document, Lines]], name: str) -> tuple[L
         zero_counts=False,
         instructions="\n".join(text(mapping(view.get("meta")).get("ai_context")) for view in views if view.get("meta")),
     )
-    layer = replace(layer, metrics=_metrics(flat, datasets, report))
+    layer = _without_dependents(replace(layer, metrics=_metrics(flat, datasets, report)), flat, report)
     for view in views:
         layer = _renamed(layer, view, report)
     return layer, report
+
+
+def _without_dependents(layer: Layer, cubes: Mapping[str, Document], report: Report) -> Layer:
+    """Return the layer without the members that stand on a member which was left out, each of them listed."""
+    uses: dict[str, set[str]] = {}
+    kinds: dict[str, str] = {}
+    for cube, node in cubes.items():
+        for kind in ("dimensions", "measures", "segments"):
+            for one in items(node.get(kind)):
+                member = f"{cube}.{text(one.get('name'))}"
+                kinds[member], uses[member] = kind, members_in(one, cube) - {member}
+    metrics = {f"{metric.dataset}.{metric.name}": key for key, metric in layer.metrics.items()}
+    taken = {
+        *metrics,
+        *(f"{name}.{field}" for name, dataset in layer.datasets.items() for field in dataset.fields),
+        *(f"{segment.dataset}.{segment.name}" for segment in layer.filters.values()),
+    }
+    # A cube that is not there at all takes the members with it that name one of its own.
+    named = {part for parts in uses.values() for part in parts}
+    gone = {member for member in {*uses, *named} if member not in taken and not _is_column(member, uses, layer)}
+    lacking = {member: part for member, part in fallen(uses, gone).items() if member in taken}
+    for member, part in lacking.items():
+        cube, _, name = member.partition(".")
+        report.list(f"cubes.{cube}.{kinds[member]}.{name}", f"left out: it stands on `{part}`, which was left out")
+    datasets = {
+        name: replace(
+            dataset,
+            fields={field: value for field, value in dataset.fields.items() if f"{name}.{field}" not in lacking},
+            primary_key=()
+            if any(f"{name}.{field}" in lacking for field in dataset.primary_key)
+            else dataset.primary_key,
+        )
+        for name, dataset in layer.datasets.items()
+    }
+    return replace(
+        layer,
+        datasets=datasets,
+        metrics={key: one for key, one in layer.metrics.items() if f"{one.dataset}.{one.name}" not in lacking},
+        filters={key: one for key, one in layer.filters.items() if f"{one.dataset}.{one.name}" not in lacking},
+    )
+
+
+def _is_column(member: str, declared: Mapping[str, object], layer: Layer) -> bool:
+    """Return whether a reference that names no declared member may be a column of a cube that is there."""
+    return member not in declared and member.partition(".")[0] in layer.datasets
 
 
 def _renamed(layer: Layer, view: Document, report: Report) -> Layer:
@@ -132,22 +180,6 @@ def _extended(node: Document, cubes: Mapping[str, Document]) -> Document:
     return result
 
 
-def _sql(given: object, cube: str, *, qualified: bool = True) -> str:
-    """Return SQL with references replaced: {CUBE}.x and {x} by cube.x, {other.x} by other.x."""
-
-    def replaced(found: re.Match[str]) -> str:
-        name, dot = found.group(1), found.group(2)
-        if name in {"CUBE", "TABLE"}:
-            return f"{cube}{dot}" if dot else cube
-        if name.startswith("CUBE."):
-            return f"{cube}.{name[5:]}{dot}"
-        if "." in name or dot:
-            return f"{name}{dot}"
-        return f"{cube}.{name}" if qualified else name
-
-    return _REFERENCE.sub(replaced, text(given))
-
-
 def _words(node: Document) -> Words:
     meta = mapping(node.get("meta"))
     spoken = text(meta.get("ai_context"))
@@ -160,10 +192,6 @@ def _words(node: Document) -> Words:
     )
 
 
-def _is_jinja(node: object) -> bool:
-    return "{%" in str(node) or "{{" in str(node) or "FILTER_PARAMS" in str(node) or "SECURITY_CONTEXT" in str(node)
-
-
 def _dataset(node: Document, report: Report) -> Dataset:
     name = text(node.get("name"))
     report.list_unknown(f"cubes.{name}", node, CUBE["cube"])
@@ -172,16 +200,20 @@ def _dataset(node: Document, report: Report) -> Dataset:
             report.list(f"cubes.{name}.{unused}", reason)
     fields: dict[str, Field] = {}
     key: list[str] = []
-    for one in items(node.get("dimensions")):
+    is_keyed = True
+    for one in report.entries(f"cubes.{name}", node, "dimensions"):
         field = _field(one, name, report)
         if field is not None:
             fields[field.name] = field
             if one.get("primary_key"):
                 key.append(field.name)
+        elif one.get("primary_key"):
+            # The rest of a key is no key.
+            is_keyed = False
     return Dataset(
         name=name,
         source=text(node.get("sql_table")) or text(node.get("sql")) or name,
-        primary_key=tuple(key),
+        primary_key=tuple(key) if is_keyed else (),
         fields=fields,
         time=default_date(name, fields.values(), f"cubes.{name}", report),
         words=_words(node),
@@ -197,7 +229,7 @@ def _field(node: Document, cube: str, report: Report) -> Field | None:
             report.list(f"{path}.granularities.{text(grain.get('name'))}", "left out: a grain of an own calendar")
     if node.get("time_shift"):
         report.list(f"{path}.time_shift", "an own shift of the calendar is not taken; periods are shifted by date")
-    if kind == "geo" or node.get("sub_query") or _is_jinja(node):
+    if kind == "geo" or node.get("sub_query") or is_jinja(node):
         reason = (
             "a point of a map"
             if kind == "geo"
@@ -207,17 +239,17 @@ def _field(node: Document, cube: str, report: Report) -> Field | None:
         )
         report.list(path, f"left out: {reason}")
         return None
-    expression = _sql(node.get("sql"), cube) or name
+    expression = sql_of(node.get("sql"), cube) or name
     case = mapping(node.get("case"))
     if case:
         branches = " ".join(
-            f"WHEN {_sql(one.get('sql'), cube)} THEN '{text(one.get('label')).replace(chr(39), chr(39) * 2)}'"
+            f"WHEN {sql_of(one.get('sql'), cube)} THEN '{text(one.get('label')).replace(chr(39), chr(39) * 2)}'"
             for one in items(case.get("when"))
         )
         other = text(mapping(case.get("else")).get("label")).replace("'", "''")
         expression = f"CASE {branches} ELSE '{other}' END"
     try:
-        tree = parse(expression, "")
+        tree = parse_unlabelled(expression)
     except RefusedError as error:
         report.list(path, f"left out: {error.refusal.detail}")
         return None
@@ -240,11 +272,11 @@ def _field(node: Document, cube: str, report: Report) -> Field | None:
 def _relations(cubes: Mapping[str, Document], datasets: Mapping[str, Dataset], report: Report) -> tuple[Relation, ...]:
     found: dict[tuple[str, str, tuple[str, ...], tuple[str, ...]], Relation] = {}
     for cube, node in cubes.items():
-        for join in items(node.get("joins")):
+        for join in report.entries(f"cubes.{cube}", node, "joins"):
             target = text(join.get("name"))
             path = f"cubes.{cube}.joins.{target}"
             report.list_unknown(path, join, CUBE["join"])
-            condition = _condition(_sql(join.get("sql"), cube, qualified=False), cube, target)
+            condition = _condition(sql_of(join.get("sql"), cube, qualified=False), cube, target)
             if target not in datasets or condition is None:
                 report.list(
                     path,
@@ -280,7 +312,7 @@ def _relations(cubes: Mapping[str, Document], datasets: Mapping[str, Dataset], r
 def _condition(sql: str, cube: str, target: str) -> tuple[list[tuple[str, str]], Range | None] | None:
     """Return the columns that a join makes equal, the cube's own first, and its [from, to) range; None for anything else."""
     try:
-        tree = parse(sql, "")
+        tree = parse_unlabelled(sql)
     except RefusedError:
         return None
     pairs: list[tuple[str, str]] = []
@@ -314,13 +346,18 @@ def _condition(sql: str, cube: str, target: str) -> tuple[list[tuple[str, str]],
 def _segments(cubes: Mapping[str, Document], report: Report) -> dict[str, NamedFilter]:
     found: dict[str, NamedFilter] = {}
     for cube, node in cubes.items():
-        for one in items(node.get("segments")):
+        for one in report.entries(f"cubes.{cube}", node, "segments"):
             name = text(one.get("name"))
             report.list_unknown(f"cubes.{cube}.segments.{name}", one, CUBE["segment"])
-            if _is_jinja(one):
+            if is_jinja(one):
                 report.list(f"cubes.{cube}.segments.{name}", "left out: Jinja is never run")
                 continue
-            found[name] = NamedFilter(name, cube, _sql(one.get("sql"), cube), _words(one))
+            try:
+                condition = parse_unlabelled(sql_of(one.get("sql"), cube)).sql()
+            except RefusedError as error:
+                report.list(f"cubes.{cube}.segments.{name}", f"left out: {error.refusal.detail}")
+                continue
+            found[name] = NamedFilter(name, cube, condition, _words(one))
     return found
 
 
@@ -345,7 +382,7 @@ def _metrics(cubes: Mapping[str, Document], datasets: Mapping[str, Dataset], rep
     names = [text(one.get("name")) for node in cubes.values() for one in items(node.get("measures"))]
     found: dict[str, Metric] = {}
     for cube, node in cubes.items():
-        for one in items(node.get("measures")):
+        for one in report.entries(f"cubes.{cube}", node, "measures"):
             metric = _metric(one, datasets[cube], report)
             if metric is not None:
                 key = metric.name if names.count(metric.name) == 1 else f"{cube}.{metric.name}"
@@ -359,10 +396,10 @@ def _metric(node: Document, cube: Dataset, report: Report) -> Metric | None:
     report.list_unknown(path, node, CUBE["measure"])
     if node.get("drill_members"):
         report.list(f"{path}.drill_members", "no counterpart")
-    if _is_jinja(node):
+    if is_jinja(node):
         report.list(path, "left out: Jinja is never run")
         return None
-    inner = _sql(node.get("sql"), cube.name)
+    inner = sql_of(node.get("sql"), cube.name)
     if kind == "count" and not inner:
         inner = f"{cube.name}.{cube.primary_key[0]}" if cube.primary_key else "*"
     if kind == "count_distinct_approx":
@@ -372,24 +409,44 @@ def _metric(node: Document, cube: Dataset, report: Report) -> Metric | None:
         if kind in {"number", "number_agg"}:
             return _number(node, base)
         if kind == "running_total":
-            return replace(base, expression=f"SUM({inner})", cumulative=Cumulative())
+            return _neutral(replace(base, expression=f"SUM({inner})", cumulative=Cumulative()))
         if kind not in _AGGREGATES:
             report.list(path, f"left out: a measure of type {kind} is no figure that can be aggregated")
             return None
         if node.get("multi_stage"):
             if node.get("group_by") == [] and not _other_stages(node):
-                return replace(base, of_total=True)
+                return _neutral(replace(base, of_total=True))
             report.list(path, "left out: stages other than the whole have no counterpart")
             return None
-        conditions = [_sql(one.get("sql"), cube.name) for one in items(node.get("filters"))]
+        conditions = [_condition_of(one, cube.name) for one in _listed_filters(node)]
         if conditions:
             inner = f"CASE WHEN {' AND '.join(f'({part})' for part in conditions)} THEN {inner if inner != '*' else '1'} END"
         metric = replace(base, expression=_AGGREGATES[kind].format(inner))
-        parse(metric.expression, "")
-        return _rolling(node, metric, path, report)
+        return _rolling(node, _neutral(metric), path, report)
     except RefusedError as error:
         report.list(path, f"left out: {error.refusal.detail}")
         return None
+
+
+def _neutral(metric: Metric) -> Metric:
+    """Return a metric whose expression the neutral grammar has written; unreadable: RefusedError."""
+    return metric if metric.expression == "*" else replace(metric, expression=parse_unlabelled(metric.expression).sql())
+
+
+def _listed_filters(node: Document) -> list[object]:
+    """Return the filters of a measure, of whatever form; no list: RefusedError."""
+    given = node.get("filters")
+    if given is not None and not isinstance(given, list):
+        raise RefusedError(Code.BAD_EXPRESSION, "its filters are no list", text(node.get("name")))
+    return cast("list[object]", given or [])
+
+
+def _condition_of(given: object, cube: str) -> str:
+    """Return the condition of one filter; one without SQL is not passed over: RefusedError."""
+    sql = mapping(given).get("sql")
+    if not isinstance(sql, str) or not sql.strip():
+        raise RefusedError(Code.BAD_EXPRESSION, f"its filter has no SQL: {str(given)[:80]}", cube)
+    return sql_of(sql, cube)
 
 
 def _other_stages(node: Document) -> bool:
@@ -399,14 +456,14 @@ def _other_stages(node: Document) -> bool:
 def _number(node: Document, base: Metric) -> Metric:
     if node.get("group_by") or _other_stages(node):
         raise RefusedError(Code.UNSUPPORTED, "stages other than the whole have no counterpart", base.name)
-    parse(base.expression, "")
+    base = _neutral(base)
     shifts = items(node.get("time_shift"))
     if not shifts:
         return base
     if len(shifts) > 1 or text(shifts[0].get("type")) not in {"", "prior"}:
         raise RefusedError(Code.UNSUPPORTED, "only one shift to an earlier period has a counterpart", base.name)
     span = span_of(shifts[0].get("interval"))
-    tree = parse(base.expression, "")
+    tree = parse_unlabelled(base.expression)
     if span is None or not isinstance(tree, exp.Column):
         raise RefusedError(Code.UNSUPPORTED, "a shift of anything but one measure has no counterpart", base.name)
     return replace(base, expression="x", inputs=(Input(tree.sql().replace(f"{base.dataset}.", ""), "x", span),))

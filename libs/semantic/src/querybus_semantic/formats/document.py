@@ -93,10 +93,23 @@ class Report:
         self.listed.append(Listed(path, reason, self.lines.of(path)))
 
     def list_unknown(self, path: str, node: Document, known: frozenset[str]) -> None:
-        """Note every key of a node that is not read: of a later version of the format, or a slip of the pen."""
-        for key in node:
-            if key not in known:
+        """Note every key with a value that is not read: of a later version of the format, or a slip of the pen."""
+        for key, value in node.items():
+            if key not in known and value is not None:
                 self.list(f"{path}.{key}" if path else str(key), "it has no counterpart and no effect here")
+
+    def entries(self, path: str, node: Document, key: str) -> list[Document]:
+        """Return the mappings of a list below a node; note everything else that stands in its place."""
+        given = node.get(key)
+        if given is None:
+            return []
+        if not isinstance(given, list):
+            self.list(f"{path}.{key}", "left out: a list is expected here")
+            return []
+        for position, one in enumerate(cast("list[object]", given), 1):
+            if not isinstance(one, dict):
+                self.list(f"{path}.{key}", f"left out: entry {position} is no mapping: {str(one)[:80]}")
+        return items(given)
 
 
 class _Loader(yaml.SafeLoader):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from querybus_semantic.formats.cube import read_cube
-from querybus_semantic.formats.dbt import read_dbt
+from querybus_semantic.formats.dbt.read import read_dbt
 from querybus_semantic.formats.document import BadFileError, Report, read_documents
 from querybus_semantic.formats.ossie import read_ossie
 from querybus_semantic.formats.snowflake import read_snowflake
