@@ -454,7 +454,10 @@ ROWS: Final = (
     Requirement("004.13", "Options are made of what the database holds and can be asked.", "docs/generation.md"),
     Requirement("004.14", "Business readers read no word of databases.", "docs/policy.md"),
     Requirement(
-        "004.15", "A vague question is asked back with whole questions, once in a thread.", "docs/generation.md"
+        "004.15",
+        "A vague question is asked back with whole questions, once in a thread.",
+        "docs/generation.md",
+        otherwise="where a model is there it takes the likeliest meaning and the answer says which; without one the person is asked.",
     ),
     Requirement(
         "004.16", "Further classes of error have texts: types, grouping, joins, aggregates.", "docs/failures.md"

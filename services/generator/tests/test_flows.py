@@ -178,13 +178,17 @@ class TestThread:
 class TestDefinitions:
     @pytest.mark.requirement("004.15")
     async def test_a_vague_word_is_asked_about_before_any_sql(self):
-        model = SpokenModel(SAID)
-        body = concluded(await run(asked("List recent orders"), model=model))
+        body = concluded(await run(asked("List recent orders")))
         assert body.outcome is Outcome.CLARIFICATION
         assert body.clarification is not None
         assert body.clarification.about == "recent"
         assert 2 <= len(body.clarification.options) <= 3
-        assert model.prompts == []
+
+    @pytest.mark.requirement("004.15")
+    async def test_a_model_reads_of_it_and_decides(self):
+        model = SpokenModel(SAID)
+        drafted(await run(asked("List recent orders"), model=model))
+        assert "“recent” has no fixed meaning" in model.prompt
 
     @pytest.mark.requirement("004.15")
     async def test_it_is_asked_once_in_a_thread(self):

@@ -300,13 +300,21 @@ class TestAModelThatIsAway:
 
 class TestRefusals:
     @pytest.mark.parametrize("question", ["delete all orders", "删除所有订单", "Please drop table customers"])
-    @pytest.mark.parametrize("with_model", [True, False])
-    async def test_an_instruction_to_change_data_is_refused_before_any_model(self, question: str, with_model: bool):
-        model = SpokenModel("DELETE FROM orders") if with_model else None
+    @pytest.mark.parametrize("model", [None, SpokenModel("I cannot change data here."), SpokenModel(UNAVAILABLE)])
+    async def test_an_instruction_to_change_data_is_refused(self, question: str, model: SpokenModel | None):
         body = concluded(await run(asked(question), model=model))
         assert (body.outcome, body.code) == (Outcome.REFUSED, FailureCode.SAFETY)
         assert body.refused_kind in ("DELETE", "DROP")
-        assert model is None or not model.prompts
+
+    async def test_a_model_that_drafts_a_change_all_the_same_leaves_it_to_the_guard(self):
+        body = drafted(await run(asked("delete all orders"), model=SpokenModel("DELETE FROM orders")))
+        assert body.draft.sql == "DELETE FROM orders"
+
+    async def test_an_answer_to_what_sounds_like_a_change_says_that_nothing_was_changed(self):
+        model = SpokenModel("SELECT name FROM customers WHERE city = 'Berlin'")
+        body = drafted(await run(asked("Remove all customers but those of Berlin"), model=model))
+        assert "Nothing was changed" in body.notes[0]
+        assert "may ask to change stored data" in model.prompt
 
     async def test_without_a_catalog_there_is_no_connection(self):
         assert failure(await run(asked(COUNT), catalog=None)).code is FailureCode.CONNECTION
@@ -513,12 +521,10 @@ async def test_a_change_in_words_reaches_the_model_where_the_connection_takes_it
     assert "Never write" not in model.prompt
 
 
-async def test_a_change_in_words_is_refused_before_the_model_where_the_connection_takes_none() -> None:
+async def test_a_change_in_words_is_refused_where_the_connection_takes_none_of_its_kind() -> None:
     for policy, question in ((ConnectionPolicy(), "Delete order number 7"), (WRITABLE, "Drop the table orders")):
-        model = SpokenModel("SELECT 1")
-        body = concluded(await run(asked(question), model=model, policy=policy))
+        body = concluded(await run(asked(question), policy=policy))
         assert (body.outcome, body.code) == (Outcome.REFUSED, FailureCode.SAFETY)
-        assert model.prompts == []
     reading = SpokenModel("SELECT 1")
     await run(asked(COUNT), model=reading)
     assert "Never write" in reading.prompt

@@ -10,7 +10,7 @@ import pytest
 
 from querybus_generator.steps.classify import chat_topic
 from querybus_generator.steps.unsupported_language import is_third_language
-from querybus_generator.steps.write_intent import write_intent
+from querybus_generator.wording.write_intent import write_intent
 
 INSTRUCTIONS = """
 delete all orders

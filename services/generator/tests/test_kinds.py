@@ -14,7 +14,7 @@ from querybus.text.knowledge import Knowledge
 from querybus_cli.evaluation.linking import shop_catalog
 from querybus_generator.linking.linker import Linker, Prepared
 from querybus_generator.steps.classify import classify
-from querybus_generator.steps.vague_terms import definition_of, readings, undefined_words
+from querybus_generator.wording.vague_terms import definition_of, readings, undefined_words
 
 LABELLED = Path(__file__).parents[3] / "benchmarks" / "questions" / "kinds.txt"
 KINDS = {"data": "database", "chat": "chat", "open": "open"}

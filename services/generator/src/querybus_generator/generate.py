@@ -1,9 +1,9 @@
 """asked | returned -> drafted | concluded: one SQL text for a question, or a plain word why there is none.
 
-At most one model call per event. A person's own SQL passes as it is; an instruction to change data is refused before
-anything reads it; a question that was verified is answered without a model; a word that needs a definition, and a
-question whose thread is not clear, are asked about before any SQL. The built-in translator answers where no model is
-configured or none can be reached, and says so when it cannot read a question: nothing is guessed.
+At most one model call per event, and a second one for a doubtful draft. A person's own SQL passes as it is; a question
+that was verified is answered without a model. Where a model is there, no rule ends a question by its wording: a request to
+change data and a word without a definition become hints to the model. The built-in translator answers where no model is
+configured or none can be reached; it refuses requests to change data and asks about what it cannot read.
 """
 
 from __future__ import annotations
@@ -57,13 +57,12 @@ from querybus_generator.steps.by_change import answer_by_change
 from querybus_generator.steps.by_definition import answer_by_definition, answer_metrics_by_name
 from querybus_generator.steps.by_picture import answer_by_picture
 from querybus_generator.steps.by_translator import draft_by_translator, is_accepted, is_known_statement, read_in_thread
-from querybus_generator.steps.change_request import change_by_translator, takes_change
+from querybus_generator.steps.change_request import asked_change, change_by_translator, takes_change
 from querybus_generator.steps.choose_connection import Routed, ask_which_connection, label_of, route
-from querybus_generator.steps.classify import said_by_model, unsettled
+from querybus_generator.steps.classify import SMALL_TALK, said_by_model, unsettled
 from querybus_generator.steps.second_draft import second_by_model, second_by_translator
 from querybus_generator.steps.talk import REPLY_LENGTH_MAX, meaning_of, talk
 from querybus_generator.steps.unsupported_language import is_third_language
-from querybus_generator.steps.write_intent import write_intent
 from querybus_generator.subject import (
     GIVEN,
     Drafting,
@@ -78,6 +77,7 @@ from querybus_generator.subject import (
     with_header,
     write_refused,
 )
+from querybus_generator.wording.write_intent import write_intent
 from querybus_translator import NotRead, Translated, is_complete
 
 BUILTIN: Final = "builtin"
@@ -177,34 +177,42 @@ async def _take_given_sql(subject: Subject, body: Asked, _: History) -> Outgoing
 
 
 async def _draft_change(subject: Subject, _: Asked, history: History) -> Outgoing | Failure | Subject:
-    """Refuse a request to change data where the connection takes no such change; else draft the change."""
+    """Draft a request to change data; where the connection takes no such change a model decides, else it is refused."""
     envelope = subject.envelope
-    kind = write_intent(envelope.question) if envelope.options.mode is not Mode.CHAT else None
+    if envelope.options.mode is Mode.CHAT or write_intent(envelope.question) is None:
+        return subject
+    turns = await history.turns(envelope)
+    kind = asked_change(subject, turns)
     if kind is None:
         return subject
-    classification = settled_classification(envelope) or unsettled()
-    subject = with_header(subject, classification=classification)
+    subject = with_header(subject, classification=settled_classification(envelope) or unsettled())
     if not takes_change(subject, kind):
-        return write_refused(subject, kind)
-    if subject.model is None:
+        if subject.model is None:
+            return write_refused(subject, kind)
+        texts = subject.texts
+        subject = replace(subject, change=kind, hints=(texts.hint_change,), notes=(texts.note_nothing_changed,))
+    elif subject.model is None:
         return await asyncio.to_thread(change_by_translator, subject)
-    return await _model(subject, turns=await history.turns(envelope), attempts=())
+    return await _model(subject, turns=turns, attempts=())
 
 
 async def _read_in_its_thread(subject: Subject, _: Asked, history: History) -> Outgoing | Subject:
     """Classify the question and add what the thread says of it; chat and an unclear reference end here."""
     envelope = subject.envelope
     turns = await history.turns(envelope)
-    complete = await asyncio.to_thread(_is_complete, subject, turns) if turns else True
+    refines = bool(turns) and write_intent(envelope.question) is not None
+    complete = not refines and (await asyncio.to_thread(_is_complete, subject, turns) if turns else True)
     # What a batch has enriched already stands by itself.
     bound = (
         None
         if envelope.enriched_question
         else bind(envelope.question, turns, envelope.language, bare_words, is_complete=complete)
     )
-    settled = settled_classification(envelope, goes_on=bound is not None, prepared=subject.prepared)
+    settled = settled_classification(envelope, goes_on=bound is not None or refines, prepared=subject.prepared)
     if envelope.options.mode is not Mode.DATABASE and meaning_of(subject) is not None:
         settled = Classification(kind="chat", confidence=0.95, reason="asks for a meaning", method="rule")
+    if settled is not None and settled.reason == SMALL_TALK and turns and subject.model is not None:
+        settled = None  # "Good job! Which of them are new?" has more to it than its small talk
     if settled is not None and settled.kind == "chat":
         return await talk(with_header(subject, classification=settled))
     if bound is not None and bound.turn is None:
@@ -400,7 +408,12 @@ async def _reply_to(subject: Subject, question: QuestionPrompt, timeout_seconds:
 async def _without_statement(
     subject: Subject, turns: tuple[Turn, ...], said: Failure, reply: ModelReply, *, is_first: bool
 ) -> Outgoing | Failure:
-    """Let the translator stand in for a reply without a statement; where it has none either, the model's failure stays."""
+    """Let the translator stand in for a reply without a statement; where it has none either, the model's failure stays.
+
+    A request to change data, for which the model has drafted nothing, is refused.
+    """
+    if subject.change is not None:
+        return write_refused(subject, subject.change)
     asks = reply.text.rstrip().endswith(("?", "？")) and not reply.is_cut
     if said.code not in _STANDS_IN or asks or not (is_first or reply.is_cut):
         return said

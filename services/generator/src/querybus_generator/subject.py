@@ -35,7 +35,7 @@ from querybus_generator.linking.routing import Candidate
 from querybus_generator.ports import ChatModel, Meaning, Progress
 from querybus_generator.prompts.template import fill
 from querybus_generator.prompts.texts import Texts
-from querybus_generator.steps.classify import classify
+from querybus_generator.steps.classify import SMALL_TALK, classify
 from querybus_translator import NotRead, Translated, likely_sql, translate
 
 OPTIONS_MAX: Final = 3
@@ -83,6 +83,10 @@ class Subject:
     is_complete: bool = False
     """Whether the question takes nothing over from its turns."""
     prompting: Prompting = USUAL_PROMPTING
+    change: str | None = None
+    """The kind of change (DELETE, ...) that the wording asks for and the connection does not take: the model decides."""
+    hints: tuple[str, ...] = ()
+    """What the rules say of the question's wording, for the model; none of them is certain."""
     choices: tuple[Connection, ...] = ()
     """The connections that the question may be about, where its words do not decide."""
     fits: bool = True
@@ -270,7 +274,7 @@ def settled_classification(
     if operation in GIVEN or isinstance(envelope.body, Returned):
         return Classification(kind="database", confidence=1.0, reason=f"operation {operation.value}", method="forced")
     result = classify(envelope.question, envelope.options.mode, goes_on=goes_on)
-    if prepared is not None and (result is None or result.reason == "small talk"):
+    if prepared is not None and (result is None or result.reason == SMALL_TALK):
         # The catalog is asked only where words alone do not settle it.
         links = prepared.index.link(envelope.question).links
         names = len({link.text for link in links if link.reason in NAMING})

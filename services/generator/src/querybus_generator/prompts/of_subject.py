@@ -75,6 +75,7 @@ def question_prompt(
             matched=_matched(prepared, asked) if with_values else (),
             instructions=[*instruction_lines(prepared, readable), *hints],
             about=subject.connection.description,
+            hints=subject.hints,
         ),
         retry=Retry(attempts=attempts, advice=advice, may_execute=may_probe(envelope)),
         schema=prepared.schema(tables, with_values=with_values),

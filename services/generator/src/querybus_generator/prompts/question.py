@@ -106,6 +106,8 @@ class Evidence:
     matched: Sequence[Matched] = ()
     instructions: Sequence[str] = ()
     about: str = ""
+    hints: Sequence[str] = ()
+    """What the rules say of the question's wording."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,6 +160,7 @@ def render_question(
             "matched": _matched(catalog, evidence.matched) if with_values else "",
             "examples": _examples(evidence.examples, spoken, with_values=with_values),
             "reading": reading,
+            "hints": "\n".join(evidence.hints),
             "question": question.strip(),
         },
     )

@@ -52,6 +52,9 @@ class Texts:
     note_left_out: str
     note_whole_units: str
     note_held: str
+    note_nothing_changed: str
+    hint_change: str
+    hint_vague: str
     which_connection: str
     no_connection: str
     actions: str
@@ -129,6 +132,9 @@ def _load(language: Language, override: Path | None) -> Texts:
         "note_left_out",
         "note_whole_units",
         "note_held",
+        "note_nothing_changed",
+        "hint_change",
+        "hint_vague",
         "which_connection",
         "no_connection",
         "actions",
@@ -152,6 +158,7 @@ def _check(texts: Texts) -> None:
     fill(texts.note_left_out, {"word": "x", "question": "x"})
     fill(texts.note_whole_units, {"figures": "x"})
     fill(texts.note_held, {"written": "x", "held": "x"})
+    fill(texts.hint_vague, {"word": "x"})
     fill(texts.which_connection, {"connections": "x"})
     fill(texts.no_connection, {"connections": "x"})
     for action in OptionAction:

@@ -11,22 +11,28 @@ from querybus_generator.conversation.turns import Turn
 from querybus_generator.ports import History
 from querybus_generator.prompts.template import fill
 from querybus_generator.steps.classify import unsettled
-from querybus_generator.steps.vague_terms import (
+from querybus_generator.subject import Subject, clarification, with_header
+from querybus_generator.wording.vague_terms import (
     Undefined,
     definition_of,
     readings,
     settled_reading,
     undefined_words,
 )
-from querybus_generator.subject import Subject, clarification, with_header
 
 
 async def ask_about_vague_terms(subject: Subject, body: Asked, _: History) -> Envelope[Concluded] | Subject:
-    """Ask about a word that means nothing exact, once in a thread; what the thread has settled is read as it was then."""
+    """Ask about a word that means nothing exact, once in a thread, or leave it to the model, where one is there, with a hint.
+
+    What the thread has settled is read as it was then.
+    """
     if body.clarifies is not None:
         return subject
     subject = _with_settled_words(subject)
     undefined = _undefined(subject, subject.turns)
+    if isinstance(undefined, Undefined) and subject.model is not None:
+        hint = fill(subject.texts.hint_vague, {"word": undefined.word})
+        return replace(subject, hints=(*subject.hints, hint))
     if isinstance(undefined, Undefined):
         return clarification(
             with_header(subject, classification=subject.envelope.classification or unsettled()),

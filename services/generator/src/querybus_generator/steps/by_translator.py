@@ -25,16 +25,16 @@ from querybus.text.picture_words import without_picture
 from querybus_generator.conversation.turns import Turn, earlier_questions
 from querybus_generator.prompts.template import fill
 from querybus_generator.steps.by_definition import ask_without_unread
-from querybus_generator.steps.change_request import change_by_translator, takes_change
+from querybus_generator.steps.change_request import asked_change, change_by_translator, takes_change
 from querybus_generator.steps.classify import unsettled
 from querybus_generator.steps.unsupported_language import is_third_language
-from querybus_generator.steps.write_intent import write_intent
 from querybus_generator.subject import (
     Subject,
     drafted_envelope,
     not_read,
     other_language,
     with_header,
+    write_refused,
 )
 from querybus_translator import NotRead, Translated, translate, translate_in_thread
 
@@ -50,8 +50,10 @@ async def draft_by_translator(
     it knows nothing stays the model's failure.
     """
     envelope, catalog = subject.envelope, subject.catalog
-    if (kind := write_intent(envelope.question)) is not None and takes_change(subject, kind):
+    if (kind := asked_change(subject, turns or subject.turns)) is not None:
         # Read as a question, a request to change data would be answered as one.
+        if not takes_change(subject, kind):
+            return write_refused(subject, kind)
         return await asyncio.to_thread(change_by_translator, subject, instead_of)
     if is_third_language(subject.readable):
         return instead_of or other_language(subject)

@@ -9,8 +9,19 @@ from querybus.core.envelope import Envelope
 from querybus.core.failure import Failure
 from querybus.core.messages import Analysis, Concluded, Draft, Drafted, Origin
 from querybus.core.policy import KINDS, StatementKind
-from querybus_generator.subject import Subject, clarification, drafted_envelope
+from querybus_generator.conversation.turns import Turn
+from querybus_generator.subject import Subject, bare_words, clarification, drafted_envelope
+from querybus_generator.wording.refinement import refines_answer
+from querybus_generator.wording.write_intent import write_intent
 from querybus_translator import translate_change
+
+
+def asked_change(subject: Subject, turns: tuple[Turn, ...]) -> str | None:
+    """Return the kind of change to stored data that is asked for; None for a question, and for what refines the last answer."""
+    question = subject.envelope.question
+    if turns and refines_answer(question, bare_words(turns[-1].standing), bare_words(question)):
+        return None
+    return write_intent(question)
 
 
 def takes_change(subject: Subject, kind: str) -> bool:

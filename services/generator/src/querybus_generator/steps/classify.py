@@ -12,6 +12,9 @@ from typing import Final, Literal
 from querybus.core.envelope import Classification
 from querybus.core.options import Mode
 
+SMALL_TALK: Final = "small talk"
+"""The reason of what holds a phrase of small talk, beside whatever else it says."""
+
 ChatTopic = Literal["greeting", "thanks", "abilities", "identity", "tables", "pictures", "export", "trouble"]
 
 _EDGES = re.compile(r"^[\s\W_]+|[\s\W_]+$")
@@ -147,7 +150,7 @@ def classify(
     if topic is not None:
         return Classification(kind="chat", confidence=0.95, reason=topic, method="rule")
     if _TALK.search(question) and not names_found:
-        return Classification(kind="chat", confidence=0.85, reason="small talk", method="rule")
+        return Classification(kind="chat", confidence=0.85, reason=SMALL_TALK, method="rule")
     if goes_on:
         return Classification(kind="database", confidence=0.9, reason="goes on from the thread", method="rule")
     if names_found and _ASKS_FOR_DATA.search(question):
