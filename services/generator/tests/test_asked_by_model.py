@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from services.generator.tests.said_in_threads import QUESTIONS_BACK, STATEMENTS_WITHOUT_SQL
 from services.generator.tests.shop_for_generation import KeptHistory, SpokenModel, asked, run
 from services.generator.tests.test_flows import drafted
 
 from querybus.core.asking_back import OptionAction, Trigger
 from querybus.core.failure import FailureCode
 from querybus.core.messages import Asked, Clarifies, Concluded, Outcome
+from querybus.sql.reply.asking import alternatives
+from querybus.sql.reply.extract import no_sql
 from querybus_generator.conversation.turns import Turn
-from querybus_generator.steps.asked_by_model import alternatives
 
 LOYAL = (
     "Could you clarify what makes a customer loyal: the number of orders, the membership level, or the loyalty points?"
@@ -74,3 +76,35 @@ async def test_the_answer_to_it_reaches_the_next_prompt_as_one_and_as_no_failure
     assert ("assistant", LOYAL) in said
     assert "those with many orders" in said[-1][1]
     assert "failed" not in said[-1][1]
+
+
+@pytest.mark.parametrize("said", QUESTIONS_BACK)
+async def test_a_question_of_a_model_is_put_to_the_person(said: str) -> None:
+    body = concluded(await run(asked("Which patients were late?"), model=SpokenModel(said)))
+    assert (body.outcome, body.code) == (Outcome.CLARIFICATION, FailureCode.AMBIGUOUS_QUESTION)
+    assert body.reply == " ".join(said.split())
+
+
+OPEN = (
+    "Which year",
+    "For which",
+    "how should ties",
+    "How many should",
+    "which warehouse",
+    "哪一年",
+    "哪个仓库",
+    "Which one?",
+)
+"""Questions of the collection that offer nothing to choose from."""
+
+
+@pytest.mark.parametrize("said", [text for text in QUESTIONS_BACK if not any(word in text for word in OPEN)])
+async def test_what_it_offers_are_options(said: str) -> None:
+    body = concluded(await run(asked("Which patients were late?"), model=SpokenModel(said)))
+    assert body.clarification is not None
+    assert len(body.clarification.options) >= 2
+
+
+@pytest.mark.parametrize("said", STATEMENTS_WITHOUT_SQL)
+def test_a_statement_asks_nothing(said: str) -> None:
+    assert no_sql(said).code is not FailureCode.AMBIGUOUS_QUESTION

@@ -1,12 +1,11 @@
 """A model that asks back or says what is missing: its words are kept, and the alternatives that it names become options.
 
-Whether a reader may see the words is looked at where they are shown. Limits: alternatives are read from lists, and from
-one sentence behind a colon, "between", "whether" or "mean", in English and Chinese.
+Whether a reader may see the words is looked at where they are shown. Alternatives are read from lists and from the sentence
+that asks, in English and Chinese; a question that yes or no answers offers these two.
 """
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from querybus.core.asking_back import Clarification, Option, OptionAction, Trigger
@@ -14,21 +13,14 @@ from querybus.core.envelope import Envelope, concluded
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Concluded, Outcome
 from querybus.core.subjects import StageName
+from querybus.sql.reply.asking import alternatives, is_yes_or_no, question_in
 from querybus_generator.steps.talk import REPLY_LENGTH_MAX
 from querybus_generator.subject import Subject
 
-ALTERNATIVES_MAX: Final = 4
-ALTERNATIVE_LENGTH_MAX: Final = 60
 _TRIGGERS: Final = {
     FailureCode.AMBIGUOUS_QUESTION: Trigger.AMBIGUOUS_QUESTION,
     FailureCode.MISSING_DATABASE_INFO: Trigger.MISSING_DATABASE_INFO,
 }
-_ITEM: Final = re.compile(r"^\s*(?:[-*•]|\(?\d{1,2}[.)、])\s*(.+?)\s*[;,.；，。]?\s*$", re.MULTILINE)
-_LEAD: Final = re.compile(
-    r"(?:[:：]|\bbetween\b|\bwhether\b|\bmean\b|\beither\b|是指|指的是|是按|还是按|想要的是)\s*([^?？。:：\n]+)[?？]"
-)
-_BETWEEN: Final = re.compile(r"\s*[,，、]\s*(?:or\s+|and\s+|还是|或者|或)?|\s+(?:or|and)\s+|还是|或者")
-_ARTICLE: Final = re.compile(r"^(?:the|a|an|you mean|do you mean|by)\s+", re.IGNORECASE)
 
 
 def asked_by_model(subject: Subject, failure: Failure) -> Envelope[Concluded] | None:
@@ -42,10 +34,10 @@ def asked_by_model(subject: Subject, failure: Failure) -> Envelope[Concluded] | 
         Option(
             id=str(number),
             text=text,
-            question=f"{asked} ({text})?" if is_english else f"{asked}（{text}）？",
+            question=f"{asked} ({read})?" if is_english else f"{asked}（{read}）？",
             action=OptionAction.CHOOSE_SOURCE,
         )
-        for number, text in enumerate(alternatives(failure.detail), 1)
+        for number, (text, read) in enumerate(_choices(subject, failure.detail), 1)
     )
     body = Concluded(
         outcome=Outcome.CLARIFICATION,
@@ -57,18 +49,11 @@ def asked_by_model(subject: Subject, failure: Failure) -> Envelope[Concluded] | 
     return concluded(subject.envelope, body)
 
 
-def alternatives(text: str) -> tuple[str, ...]:
-    """Return what a question offers to choose from; nothing where that is not plain.
-
-    >>> alternatives("What makes a customer loyal: the number of orders, the membership level, or the points?")
-    ('number of orders', 'membership level', 'points')
-    >>> alternatives("请明确：是指下单日期还是付款日期？"), alternatives("Which year?")
-    (('下单日期', '付款日期'), ())
-    """
-    items = [match.group(1) for match in _ITEM.finditer(text)]
-    if len(items) < 2:
-        lead = next((match.group(1) for match in reversed(list(_LEAD.finditer(text)))), "")
-        items = [_ARTICLE.sub("", part.strip()) for part in _BETWEEN.split(re.sub(r"^.*(?:是指|指的是)", "", lead))]
-    plain = tuple(dict.fromkeys(item for item in items if item))
-    is_plain = all(1 < len(item) <= ALTERNATIVE_LENGTH_MAX for item in plain)
-    return plain if 2 <= len(plain) <= ALTERNATIVES_MAX and is_plain else ()
+def _choices(subject: Subject, said: str) -> tuple[tuple[str, str], ...]:
+    """Return what a question offers, each as it is shown and as it reads behind the question that was asked."""
+    offered = alternatives(said)
+    question = question_in(said)
+    if offered or question is None or not is_yes_or_no(question):
+        return tuple((text, text) for text in offered)
+    words = ("Yes", "No") if subject.envelope.language == "en" else ("是", "否")
+    return tuple((word, f"{question} {word}") for word in words)

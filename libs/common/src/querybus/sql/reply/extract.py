@@ -18,6 +18,7 @@ from sqlglot.errors import SqlglotError
 from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure, FailureCode
 from querybus.sql.parse import GRAMMARS, SQL_BYTES_MAX, Statement, parse
+from querybus.sql.reply.asking import WORD, question_in
 from querybus.sql.reply.blocks import (
     ANSWER_TAG,
     COMMENT,
@@ -171,15 +172,19 @@ def _misspelt(text: str, dialect: Dialect) -> str | None:
 def no_sql(text: str) -> Failure:
     """Return why a reply without SQL holds none: it asks, it misses data, it explains, or it says nothing.
 
-    >>> no_sql("Could you clarify which year you mean?").code.value
+    >>> no_sql("Departures or arrivals?").code.value
     'ambiguous_question'
     """
     words = _explanation(text)
-    if len(re.findall(r"[\u4e00-\u9fff]|[^\W\d_\u4e00-\u9fff]{2,}", words)) < 4:
+    asking = question_in(words)
+    if asking is None and len(WORD.findall(words)) < 4:
         return Failure.of(FailureCode.UNKNOWN_GENERATION_FAILURE, "the reply holds neither SQL nor an explanation")
-    for code, pattern in _WHY:
-        if pattern.search(words) or (code is FailureCode.MISSING_DATABASE_INFO and _misses_a_store(words)):
-            return Failure.of(code, words)
+    # What is missing is stated, not asked: "customers that have no order, or all?" misses nothing.
+    stated = words if asking is None else words.replace(asking, " ")
+    if _MISSING.search(stated) or _misses_a_store(stated):
+        return Failure.of(FailureCode.MISSING_DATABASE_INFO, words)
+    if asking is not None or _UNCLEAR.search(words):
+        return Failure.of(FailureCode.AMBIGUOUS_QUESTION, words)
     return Failure.of(FailureCode.LLM_EXPLANATION, words)
 
 
@@ -195,29 +200,20 @@ _ABSENT: Final = re.compile(
     r"|没有|没能|未能?|缺|找不到|查不到|不存在|不包含|查无",
     re.IGNORECASE,
 )
-_WHY: Final = (
-    (
-        FailureCode.MISSING_DATABASE_INFO,
-        re.compile(
-            r"\b(no|not any|without)\s+(\w+\s+){0,3}(tables?|columns?|fields?|data|information)\b"
-            r"|\b(does|do|did)(\s+not|n['’]t)\s+(\w+\s+){0,2}(contain|include|have|exist|store|provide)"
-            r"|\b(is|are)(\s+not|n['’]t)\s+(\w+\s+)?(available|present|found|included|stored|part of)"
-            r"|\b(schema|database|tables?)\b[^.]{0,60}\b(lacks?|missing)\b|\bmissing\s+(tables?|columns?|data)"
-            r"|(没有|缺少|缺乏|未找到|找不到|不存在|不包含|无)[^。！？]{0,20}(表|字段|列|数据|信息|记录)"
-            r"|(表|字段|列|数据|信息)[^。！？]{0,12}(不存在|缺失|没有找到|未包含)",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        FailureCode.AMBIGUOUS_QUESTION,
-        re.compile(
-            r"\b(clarify|clarification|ambiguous|unclear|be more specific|more (details?|information|context)|rephrase)\b"
-            r"|\b(could|can|would|please)\s+(you\s+)?(please\s+)?(specify|tell me|let me know|provide|explain)\b"
-            r"|\b(which|what)\b[^.?]{0,80}\b(do|did|would) you (mean|want|need)"
-            r"|不明确|不清楚|不够具体|歧义|模糊|(请|需要)[^。！？]{0,10}(说明|明确|澄清|补充|具体|详细|提供|确认)|更多(的)?(信息|细节)",
-            re.IGNORECASE,
-        ),
-    ),
+_MISSING: Final = re.compile(
+    r"\b(no|not any|without)\s+(\w+\s+){0,3}(tables?|columns?|fields?|data|information)\b"
+    r"|\b(does|do|did)(\s+not|n['’]t)\s+(\w+\s+){0,2}(contain|include|have|exist|store|provide)"
+    r"|\b(is|are)(\s+not|n['’]t)\s+(\w+\s+)?(available|present|found|included|stored|part of)"
+    r"|\b(schema|database|tables?)\b[^.]{0,60}\b(lacks?|missing)\b|\bmissing\s+(tables?|columns?|data)"
+    r"|(没有|缺少|缺乏|未找到|找不到|不存在|不包含|无)[^。！？]{0,20}(表|字段|列|数据|信息|记录)"
+    r"|(表|字段|列|数据|信息)[^。！？]{0,12}(不存在|缺失|没有找到|未包含)",
+    re.IGNORECASE,
+)
+_UNCLEAR: Final = re.compile(
+    r"\b(clarify|clarification|ambiguous|unclear|be more specific|more (details?|information|context)|rephrase)\b"
+    r"|\b(could|can|would|please)\s+(you\s+)?(please\s+)?(specify|tell me|let me know|provide|explain)\b"
+    r"|不明确|不清楚|不够具体|歧义|模糊|(请|需要)[^。！？]{0,10}(说明|明确|澄清|补充|具体|详细|提供|确认)|更多(的)?(信息|细节)",
+    re.IGNORECASE,
 )
 
 
