@@ -49,7 +49,7 @@ from querybus_executor.connections.config import ConnectionConfig, parse_connect
 from querybus_executor.engines.registry import Engines
 from querybus_executor.engines.server import Server
 from querybus_executor.ports import PageSink, Purpose, Rows, Run
-from querybus_executor.results.pages import RunPages
+from querybus_executor.results.pages import ResultPages, RunPages
 from querybus_executor.workers.embedded import Embedded
 from querybus_executor.workers.pool import Children
 
@@ -105,7 +105,7 @@ class Bus:
     connection: Any
 
     def pages(self) -> RunPages:
-        return RunPages(PageStore(self), Run("bench", str(uuid.uuid4()), "1-1"), 100)
+        return ResultPages(PageStore(self)).writer(Run("bench", str(uuid.uuid4()), "1-1"), 100)
 
     async def publish(self, pages: Pages) -> None:
         """Send the same bytes with the plain client, as many at once as the executor does."""

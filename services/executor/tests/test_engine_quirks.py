@@ -8,7 +8,7 @@ import pytest
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table
 from querybus.sql.parse import Statement, parse
-from querybus_executor.engine_quirks import (
+from querybus_executor.results.engine_quirks import (
     CHOSEN_WARNING,
     COMPARED_WARNING,
     COUNTED_WARNING,

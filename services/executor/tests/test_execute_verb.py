@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -30,12 +32,21 @@ from querybus.core.options import Options
 from querybus.core.policy import ConnectionPolicy, Reader
 from querybus.core.requests.rpc import ExplainRequest, ProbeRequest
 from querybus.core.subjects import EventName, StageName, token
-from querybus_executor.engine_quirks import FIRST_ROW_WARNING, ZERO_WARNING
-from querybus_executor.execute import WARNING_BYTES, WARNING_LONG_ROW, WARNING_STORE, execute
+from querybus_executor.connections.config import parse_connections
+from querybus_executor.execute import (
+    WARNING_BYTES,
+    WARNING_LONG_CELL,
+    WARNING_LONG_ROW,
+    WARNING_STORE,
+    execute,
+    execute_in_turn,
+)
 from querybus_executor.explain import explain, probe
 from querybus_executor.guard_cache import Verdicts
 from querybus_executor.ports import Estimate, PageSink, Purpose, Rows, Run
-from querybus_executor.results.receive import FIRST_PAGE_BYTES_MAX, Receiver
+from querybus_executor.results.engine_quirks import FIRST_ROW_WARNING, ZERO_WARNING
+from querybus_executor.results.receive import CELL_CHARACTERS_MAX, FIRST_PAGE_BYTES_MAX, Receiver
+from querybus_executor.sharing.connection_turns import ConnectionTurns
 
 NOW = 1_700_000_000_000
 CATALOG = Catalog(
@@ -69,7 +80,8 @@ class ShelfDatabase:
         if self.found is not None:
             return self.found
         into = Receiver(rows_max=rows_max, bytes_max=self.bytes_max, pages=pages)
-        await into.take((ResultColumn(name="id", kind=ColumnKind.INTEGER),), self.rows)
+        names = ("id", *(f"c{number}" for number in range(1, len(self.rows[0]) if self.rows else 1)))
+        await into.take([ResultColumn(name=name, kind=ColumnKind.INTEGER) for name in names], self.rows)
         return replace(await into.rows(), duration_ms=1.5)
 
     async def explain(self, sql: str, *, seconds_max: float) -> Estimate | Failure:
@@ -332,11 +344,48 @@ async def test_how_many_rows_are_kept_does_not_depend_on_the_page_size(page_size
 
 
 async def test_a_row_that_is_too_long_to_be_kept_is_said_as_that() -> None:
-    rows = [("x" * (PAYLOAD_BYTES_MAX + 1),), ("y",)]
+    cells = PAYLOAD_BYTES_MAX // CELL_CHARACTERS_MAX + 1
+    rows = [("x" * CELL_CHARACTERS_MAX,) * cells, ("y",) * cells]
     concluded = await answered(approved(page_size=1), ShelfDatabase(rows=rows, bytes_max=1 << 26), KeptPages())
     result = concluded.body.result
     assert result is not None
     assert (result.pages, result.warnings) == (None, (WARNING_LONG_ROW,))
+
+
+async def test_a_cell_that_is_too_long_is_cut_and_the_answer_says_so() -> None:
+    rows = [("x" * (CELL_CHARACTERS_MAX + 5),), ("y",)]
+    concluded = await answered(approved(page_size=1), ShelfDatabase(rows=rows, bytes_max=1 << 26), KeptPages())
+    result = concluded.body.result
+    assert result is not None
+    assert result.warnings == (WARNING_LONG_CELL,)
+    assert result.row_count == 2
+
+
+async def test_a_tenant_waits_for_its_turn_no_longer_than_its_question_lasts_and_runs_with_what_is_left() -> None:
+    config = parse_connections({"connections": [{"name": "shop", "url": "sqlite:///x.db"}]})[0]
+    database: Any = SimpleNamespace(config=config)
+    turns = ConnectionTurns(lambda _: database, children=1)
+    done: Any = object()
+    seen: list[int] = []
+
+    async def running(envelope: Envelope[Approved], delivery: Delivery) -> Any:
+        seen.append(delivery.now_ms)
+        await asyncio.sleep(0.6)
+        return done
+
+    def ask(tenant: str, seconds: float) -> Any:
+        envelope = approved().model_copy(update={"tenant": tenant})
+        delivery = Delivery(1, 1, envelope.deadline_at - int(seconds * 1_000))
+        return execute_in_turn(envelope, delivery, execute=running, turns=turns), delivery.now_ms
+
+    began = [ask("a", 5), ask("b", 5), ask("c", 0.5), ask("d", 5)]
+    results = await asyncio.gather(*(asking for asking, _ in began))
+    # One place and one spare: two run at once, the others wait.
+    assert [item for item in results if not isinstance(item, Failure)] == [done, done, done]
+    assert isinstance(results[2], Failure)
+    assert results[2].code is FailureCode.TIMEOUT
+    assert seen[:2] == [now for _, now in began[:2]]
+    assert seen[2] >= began[3][1] + 500
 
 
 def with_alternative(

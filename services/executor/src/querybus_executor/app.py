@@ -31,15 +31,18 @@ from querybus_executor.connections.reload import ConnectionsReload
 from querybus_executor.connections.set_up.answers import SetUp
 from querybus_executor.connections.writers import Writers
 from querybus_executor.engines.registry import Engines
-from querybus_executor.execute import execute, execute_again
+from querybus_executor.execute import execute, execute_again, execute_in_turn
 from querybus_executor.explain import explain, probe
 from querybus_executor.guard_cache import Verdicts
 from querybus_executor.results.pages import ResultPages
 from querybus_executor.settings import Settings
+from querybus_executor.sharing.connection_turns import SPARE_PLACES, ConnectionTurns
 from querybus_executor.write import write
 
 CHILDREN_RESERVED = 1
 """Processes of each embedded database for explain and probe only."""
+WAITING_FACTOR = 2
+"""Messages in hand for each slot: what a tenant has waiting for its turn keeps no message of another on the bus."""
 
 
 def build(settings: Settings) -> Service:
@@ -52,10 +55,10 @@ def build(settings: Settings) -> Service:
     databases = Connected(engines.connected(configs, metrics=metrics))
     writers = Writers(configs, alone=engines.without_duckdb_readers)
     verdicts = Verdicts()
+    running = partial(execute, databases=databases, pages=ResultPages(PageStore(broker)), verdicts=verdicts)
+    turns = ConnectionTurns(databases.get, children=settings.children)
     reading = partial(
-        execute_again,
-        execute=partial(execute, databases=databases, pages=ResultPages(PageStore(broker)), verdicts=verdicts),
-        runs=RunStore(broker),
+        execute_again, execute=partial(execute_in_turn, execute=running, turns=turns), runs=RunStore(broker)
     )
     writing = partial(write, databases=databases, writers=writers, writes=WriteStore(broker))
 
@@ -90,7 +93,7 @@ def build(settings: Settings) -> Service:
         think,
         StagePolicy(name=StageName.EXECUTOR, verify=Verifier(settings.verify_key)),
         Runtime(metrics=metrics, tracing=tracing),
-        slots=settings.slots,
+        slots=WAITING_FACTOR * settings.slots,
         drain_seconds=settings.drain_seconds,
     )
     server = serve_database(broker, explain=on_explain, probe=on_probe, slots=2 * CHILDREN_RESERVED, tracing=tracing)
@@ -105,7 +108,7 @@ def build(settings: Settings) -> Service:
 
 def _engines(settings: Settings) -> Engines:
     return Engines(
-        children=settings.children,
+        children=settings.children + SPARE_PLACES,
         reserved=CHILDREN_RESERVED,
         bytes_max=settings.result_bytes_max,
         refuses_writing_roles=settings.environment == "production",

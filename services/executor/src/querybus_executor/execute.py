@@ -7,8 +7,11 @@ A full result store costs the further pages, not the answer. Failures come back 
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import replace
 from typing import Final
 
 from querybus.core.envelope import Delivery, Envelope, checks_size, concluded
@@ -19,11 +22,12 @@ from querybus.core.subjects import StageName, run_token
 from querybus_executor.guard_cache import Verdict, Verdicts
 from querybus_executor.ports import Database, Databases, Pages, PageWriter, Purpose, Rows, Run, Runs
 from querybus_executor.results.hidden_values import engine_warnings, without_values
-from querybus_executor.results.receive import first_page
+from querybus_executor.results.receive import CELL_CHARACTERS_MAX, first_page
 from querybus_executor.results.second_draft import compared, with_second
 from querybus_executor.results.ties import is_cut_at_tie
 from querybus_executor.results.total import total_of
 from querybus_executor.results.value_suggestions import asked_back
+from querybus_executor.sharing.connection_turns import ConnectionTurns
 
 PUBLISHING_SECONDS: Final = 0.3
 """What is kept of the deadline for pages and the conclusion itself."""
@@ -31,6 +35,7 @@ PUBLISHING_SECONDS: Final = 0.3
 _ENGINE_MISSES_A_NAME: Final = frozenset({FailureCode.TABLE_NOT_FOUND, FailureCode.COLUMN_NOT_FOUND})
 
 WARNING_BYTES: Final = "the result was cut at the limit of its size in bytes"
+WARNING_LONG_CELL: Final = f"a cell was cut at {CELL_CHARACTERS_MAX:,} characters"
 WARNING_LONG_ROW: Final = "a row is too long to be kept: only the first page was kept; select fewer or shorter columns"
 WARNING_STORE: Final = "the result store was full: only the first page was kept"
 
@@ -54,6 +59,37 @@ async def execute_again(
         return await execute(envelope, delivery)
     finally:
         await runs.end(envelope.query_id, delivery.sequence)
+
+
+async def execute_in_turn(
+    envelope: Envelope[Approved],
+    delivery: Delivery,
+    *,
+    execute: Execute,
+    turns: ConnectionTurns,
+    timer: Callable[[], float] = time.monotonic,
+) -> Envelope[Concluded] | Failure:
+    """Return what `execute` returns once the tenant has its turn at the connection, which it pays for in seconds.
+
+    A statement that gets no turn within its time is the failure `timeout`.
+    """
+    place = turns.of(envelope.connection)
+    if place is None:
+        return await execute(envelope, delivery)
+    asked_at = timer()
+    seconds_max = max(0.0, envelope.remaining_ms(delivery.now_ms) / 1000 - PUBLISHING_SECONDS)
+    async with AsyncExitStack() as stack:
+        try:
+            async with asyncio.timeout(seconds_max):
+                cost = await stack.enter_async_context(place.turn(envelope.tenant))
+        except TimeoutError:
+            return Failure.of(FailureCode.TIMEOUT, f"no statement slot became free within {seconds_max:g} s")
+        began = timer()
+        try:
+            waited_ms = int((began - asked_at) * 1000)
+            return await execute(envelope, replace(delivery, now_ms=delivery.now_ms + waited_ms))
+        finally:
+            cost.used = timer() - began
 
 
 async def execute(
@@ -160,7 +196,8 @@ def _noted(result: Result, verdict: Verdict, policy: ConnectionPolicy) -> Result
 
 
 async def _kept(found: Rows, reported: tuple[str, ...], page_size: int, writer: PageWriter) -> Result:
-    warnings = (*reported, *((WARNING_BYTES,) if found.cut_bytes else ()))
+    cut = ((WARNING_BYTES, found.cut_bytes), (WARNING_LONG_CELL, found.cut_cells))
+    warnings = (*reported, *(warning for warning, was_cut in cut if was_cut))
     first = first_page(found.rows, page_size)
     whole = Result(
         columns=found.columns,

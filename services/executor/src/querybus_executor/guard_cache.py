@@ -15,7 +15,7 @@ from querybus.core.failure import Failure
 from querybus.core.policy import ConnectionPolicy, Reader
 from querybus.sql.conditions.personal_columns import NO_PERSONAL_COLUMNS, PersonalColumns, personal_columns
 from querybus.sql.guard.decide import admitted
-from querybus_executor.engine_quirks import Silent, silent
+from querybus_executor.results.engine_quirks import Silent, silent
 from querybus_executor.results.ties import LastTwo, last_two_of
 
 KEPT_MAX: Final = 512

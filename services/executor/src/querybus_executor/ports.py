@@ -23,7 +23,7 @@ class Purpose(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """What a statement returned. `truncated`: the database had more; `cut_bytes`: because of the byte cap.
+    """What a statement returned. `truncated`: the database had more; `cut_bytes`: because of the byte cap; `cut_cells`: a cell was longer.
 
     `rows` are all rows, or the first ones where pages were wanted; `row_count` counts all. `warnings`: what the engine
     did silently and a reader of the answer should know.
@@ -37,6 +37,7 @@ class Rows:
     warnings: tuple[str, ...] = ()
     row_count: int = -1
     bytes: int = 0
+    cut_cells: bool = False
 
     def __post_init__(self) -> None:
         if self.row_count < 0:

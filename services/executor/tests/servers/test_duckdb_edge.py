@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -72,6 +73,18 @@ async def rows(edge: Embedded, sql: str) -> list[list[object]]:
     result = await run(edge, sql)
     assert isinstance(result, Rows), result
     return [list(row) for row in result.rows]
+
+
+async def test_a_statement_is_answered_also_when_it_takes_longer_than_duckdb_waits_with_its_progress_bar(
+    edge: Embedded,
+) -> None:
+    for rows_read in (20_000, 40_000, 80_000, 160_000, 320_000):
+        began = time.monotonic()
+        result = await run(edge, f"SELECT sum(a.range * b.range) AS s FROM range({rows_read}) a, range(20000) b")
+        assert isinstance(result, Rows), result
+        if time.monotonic() - began > 3.0:
+            return
+    pytest.fail("no statement took long enough for a progress bar")
 
 
 ATTACKS = """

@@ -14,8 +14,12 @@ from querybus.bus.stores.pages import Batch, PageStore, encode_batches
 from querybus.core.messages import PagesAddress
 from querybus.ops.log import get_log
 from querybus_executor.ports import Run
+from querybus_executor.sharing.turns import Turns
 
 PAGES_AT_ONCE_MAX: Final = 4
+"""Of one run."""
+PAGES_OF_ALL_MAX: Final = 8
+PAGES_SPARE: Final = 2
 
 _log = get_log(__name__)
 
@@ -25,17 +29,19 @@ class ResultPages:
 
     def __init__(self, store: PageStore) -> None:
         self._store = store
+        self._turns = Turns(PAGES_OF_ALL_MAX, PAGES_SPARE)
 
     def writer(self, run: Run, page_size: int) -> RunPages:
-        """Return a place for the pages of one run."""
-        return RunPages(self._store, run, page_size)
+        """Return a place for the pages of one run; the bytes of all runs are shared fairly by their tenants."""
+        return RunPages(self._store, run, page_size, self._turns)
 
 
 class RunPages:
     """The pages of one run, numbered from 1 in the order in which they are put."""
 
-    def __init__(self, store: PageStore, run: Run, page_size: int) -> None:
+    def __init__(self, store: PageStore, run: Run, page_size: int, turns: Turns) -> None:
         self.first_rows = page_size
+        self._turns = turns
         self._store = store
         self._run = run
         self._free = asyncio.Semaphore(PAGES_AT_ONCE_MAX)
@@ -78,8 +84,10 @@ class RunPages:
 
     async def _send(self, page: int, batches: Sequence[Batch]) -> str | None:
         try:
-            data = await asyncio.to_thread(encode_batches, batches)
-            sha256 = await self._stored(page, data)
+            async with self._turns.turn(self._run.tenant) as cost:
+                data = await asyncio.to_thread(encode_batches, batches)
+                cost.used = len(data)
+                sha256 = await self._stored(page, data)
             self._failed = self._failed or sha256 is None
         except BaseException:
             self._failed = True

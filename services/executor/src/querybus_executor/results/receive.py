@@ -24,6 +24,8 @@ BATCH_ROWS_MAX: Final = 8_192
 BATCH_BYTES_AIM: Final = 1 << 20
 PAGE_BYTES_AIM: Final = 512 << 10
 FIRST_PAGE_BYTES_MAX: Final = 256 * 1024
+CELL_CHARACTERS_MAX: Final = 1_000_000
+"""Of one cell. An engine is asked for one more where that is possible, so that a cut cell shows that it was cut."""
 
 _CELLS: Final = frozenset({bool, int, str, type(None)})
 
@@ -46,6 +48,7 @@ class Receiver:
         self._widest = 0
         self._truncated = False
         self._cut_bytes = False
+        self._cut_cells = False
         self._full = False
         self.row_count = 0
 
@@ -84,7 +87,10 @@ class Receiver:
         if self._pages is None or (self._first is None and self.row_count + len(rows) <= self._first_max):
             self._hold(rows)
         elif rows:
-            self._widest = max(self._widest, *map(bytes_of, rows))
+            widest = max(map(bytes_of, rows))
+            self._widest = max(self._widest, widest)
+            if widest > CELL_CHARACTERS_MAX:
+                rows = [self.cut_cells(row) for row in rows]
             await self._begin_paging()
             batch = await asyncio.to_thread(batch_of, self._columns, rows)
             await self._page(batch)
@@ -100,6 +106,13 @@ class Receiver:
             await self._begin_paging()
             await self._page(batch)
         return self._more
+
+    def cut_cells(self, values: Sequence[Any]) -> Sequence[Any]:
+        """Return the values with texts and bytes of at most CELL_CHARACTERS_MAX."""
+        if all(len(value) <= CELL_CHARACTERS_MAX for value in values if isinstance(value, str | bytes)):
+            return values
+        self._cut_cells = True
+        return [_shortened(value) for value in values]
 
     def describe(self, columns: Sequence[ResultColumn]) -> None:
         """Say what the columns are, where there are no rows or their kinds are known only now."""
@@ -118,6 +131,7 @@ class Receiver:
             row_count=self.row_count,
             truncated=self._truncated,
             cut_bytes=self._cut_bytes,
+            cut_cells=self._cut_cells,
             duration_ms=(time.monotonic() - self._started) * 1_000,
             warnings=tuple(warnings),
             bytes=self._bytes,
@@ -136,6 +150,9 @@ class Receiver:
         for given in rows:
             row = [short_cell(value) if isinstance(value, list | tuple | dict) else value for value in given]
             size = bytes_of(row)
+            if size > CELL_CHARACTERS_MAX:
+                row = self.cut_cells(row)
+                size = bytes_of(row)
             self._widest = max(self._widest, size)
             if self._bytes + size > self._bytes_max:
                 self._truncated = self._cut_bytes = True
@@ -213,6 +230,13 @@ def bytes_of(row: Sequence[Any]) -> int:
         else:
             total += 8
     return total
+
+
+def _shortened(value: Any) -> Any:
+    """Return a text or bytes within the bound; a text ends with the sign that it was cut."""
+    if not isinstance(value, str | bytes) or len(value) <= CELL_CHARACTERS_MAX:
+        return value
+    return f"{value[:CELL_CHARACTERS_MAX]}…" if isinstance(value, str) else value[:CELL_CHARACTERS_MAX]
 
 
 def _cells(rows: Sequence[Sequence[Any]]) -> list[Sequence[Scalar]]:

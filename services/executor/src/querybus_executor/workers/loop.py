@@ -17,6 +17,7 @@ import contextlib
 import fcntl
 import json
 import math
+import os
 import re
 import resource
 import signal
@@ -169,7 +170,7 @@ def serve(
         # 64 KB, the usual size, is a switch of processes for every sixth of a frame. Linux only.
         fcntl.fcntl(1, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
     databases: dict[str, Database] = {}
-    read, out = sys.stdin.buffer, sys.stdout.buffer
+    read, out = sys.stdin.buffer, private_output()
     while len(head := read.read(_LENGTH.size)) == _LENGTH.size:
         request = json.loads(read.read(_LENGTH.unpack(head)[0]))
         begin(float(request["seconds"]))
@@ -198,14 +199,20 @@ def _fitting(batch: Sequence[tuple[Any, ...]], bytes_max: int, cell: Callable[[o
     return len(batch)
 
 
-_LONG: Final = re.compile(rb"\d\.\d{7}")
+_LONG: Final = re.compile(rb"\.\d{7}")
 """A number of so many digits behind its point may be a sum with dust. Also found in texts, which costs a look at the cells."""
 
 
+_NESTED: Final = frozenset({list, tuple, dict})
+
+
 def _rows_json(rows: Sequence[tuple[Any, ...]], cell: Callable[[object], object]) -> bytes:
-    """Return rows as JSON; cells are looked at one by one only where JSON cannot carry them, or they have many digits."""
+    """Return rows as JSON; cells are made one by one only where JSON cannot carry them, or they have parts or many digits.
+
+    A cell with parts travels as text: the executor would build an object for every part.
+    """
     try:
-        plain = _json(rows)
+        plain = b"" if any(type(item) in _NESTED for row in rows for item in row) else _json(rows)
     except (TypeError, ValueError):
         plain = b""
     return plain if plain and _LONG.search(plain) is None else _json([[cell(item) for item in row] for row in rows])
@@ -218,6 +225,13 @@ def _json(value: object) -> bytes:
 def frame_of(head: dict[str, Any], rows: bytes) -> bytes:
     """Return a JSON frame of a head and its rows as JSON."""
     return _json(head)[:-1] + (b"," if head else b"") + b'"rows":' + rows + b"}"
+
+
+def private_output() -> BinaryIO:
+    """Return the standard output for frames alone: what a library prints from now on goes to standard error."""
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    return out
 
 
 def write(out: BinaryIO, frame: bytes) -> None:

@@ -120,6 +120,8 @@ def _duckdb(request: dict[str, Any]) -> None:
     import duckdb
 
     opened = duckdb.connect(str(request["path"]), config=_DUCKDB)
+    # It would print one among the lines of the answer.
+    opened.execute("SET enable_progress_bar = false")
     opened.execute("SET lock_configuration = true")
     statements = opened.extract_statements(str(request["sql"]))
     kind = str(request["kind"])

@@ -21,7 +21,6 @@ from querybus.core.catalog import Catalog, ColumnKind
 from querybus.core.failure import Facts, Failure, FailureCode
 from querybus.core.messages import ResultColumn
 from querybus.ops.metrics import Metrics
-from querybus.text.rows.cells import short_cell
 from querybus_executor.catalog.column_kinds import kind_of_type
 from querybus_executor.catalog.queries import CLICKHOUSE, read_catalog
 from querybus_executor.connections.config import ConnectionConfig, PoolLimits
@@ -32,6 +31,7 @@ from querybus_executor.engines.pool import SessionPool, Threads
 from querybus_executor.engines.server import CONNECT_SECONDS_MAX, RESERVED_CONNECTIONS, Asked, Server, away
 from querybus_executor.engines.single_statement import not_one_query
 from querybus_executor.ports import Estimate, Rows
+from querybus_executor.results.receive import CELL_CHARACTERS_MAX
 
 # It would log statements and what a server says of them.
 logging.getLogger("clickhouse_connect").setLevel(logging.CRITICAL)
@@ -51,6 +51,7 @@ _LIMITS: Final = {
     "allow_introspection_functions": 0,
     "cancel_http_readonly_queries_on_client_close": 1,
     "max_http_get_redirects": 0,
+    "output_format_json_quote_denormals": 1,
 }
 _TABLE_FUNCTIONS: Final = frozenset(
     {"numbers", "numbers_mt", "zeros", "zeros_mt", "generateseries", "generate_series", "values", "null"}
@@ -187,23 +188,26 @@ class Clickhouse:
         }
 
     async def run(self, session: Channel, asked: Asked) -> Rows | Failure:
-        """Stream the blocks of one statement."""
+        """Stream the blocks of one statement; arrays, maps and tuples as JSON text that the server writes."""
+        sql, columns = asked.sql, ()
         if not asked.own:
-            refused = await self._refused(session, asked.sql)
+            refused = await self._refused(session, sql)
             if refused is not None:
                 return refused
-        stream = await self._threads.run(partial(_opened, session, asked.sql))
-        columns: tuple[ResultColumn, ...] = ()
+            columns = await self._described(session, sql)
+            sql = _bounded(sql, columns)
+        stream = await self._threads.run(partial(_opened, session, sql))
         try:
-            columns = _columns(stream.source)
+            columns = columns or _columns(stream.source)
             asked.into.describe(columns)
-            blocks: Iterator[Any] = iter(stream.gen)
+            blocks: Iterator[list[Sequence[Any]]] = iter(stream.gen)
             while (cells := await self._threads.run(_next_cells, blocks)) is not None:
                 rows = len(cells[0]) if cells else 0
                 batch = None
                 if asked.into.row_count + rows <= asked.into.first_rows:
                     more = await asked.into.take(columns, list(zip(*cells, strict=True)))
                 else:
+                    cells = [asked.into.cut_cells(values) for values in cells]
                     batch = await self._threads.run(batch_of_cells, columns, cells, rows)
                     more = await asked.into.take_batch(columns, batch)
                 if not more:
@@ -211,8 +215,6 @@ class Clickhouse:
         finally:
             # Closing the response ends the query on the server, where it still runs.
             await self._threads.run(stream.source.close)
-        if not columns and not asked.own:
-            asked.into.describe(await self._described(session, asked.sql))
         return await asked.into.rows()
 
     async def explain(self, session: Channel, sql: str) -> Estimate | Failure:
@@ -257,10 +259,14 @@ class Clickhouse:
         return Failure.of(FailureCode.PERMISSION, f"not authorized: {trouble}", Facts(native_code="164"))
 
     async def _described(self, session: Channel, sql: str) -> tuple[ResultColumn, ...]:
-        """Return the columns of a statement without rows: without rows the protocol does not name them."""
-        lines = await self._lines(session, f"DESCRIBE TABLE ({sql.rstrip().removesuffix(';')})")
+        """Return a query's columns, or none for what only describes a table: its columns are texts."""
+        if _DESCRIBES.match(sql):
+            return ()
+        lines = await self._lines(session, f"DESCRIBE TABLE ({_inner(sql)})")
         pairs = (line.split("\t")[:2] for line in lines)
-        return tuple(ResultColumn(name=name, kind=_kind(type_text), type=type_text) for name, type_text in pairs)
+        return tuple(
+            ResultColumn(name=_unescaped(name), kind=_kind(type_text), type=type_text) for name, type_text in pairs
+        )
 
     async def _lines(self, session: Channel, sql: str) -> list[str]:
         """Return the lines of an EXPLAIN; a format asked for would become part of what is explained."""
@@ -400,11 +406,49 @@ def _kind(type_text: str) -> ColumnKind:
     return kind_of_type(inner)
 
 
-def _next_cells(blocks: Iterator[Any]) -> list[Sequence[Any]] | None:
-    """Return the next block's values by column, arrays and maps as text; it belongs into a thread: one cell may be huge."""
-    block = next(blocks, None)
-    return None if block is None else [_plain(values) for values in block]
+def _next_cells(blocks: Iterator[list[Sequence[Any]]]) -> list[Sequence[Any]] | None:
+    """Return the next block's values by column."""
+    return next(blocks, None)
 
 
-def _plain(values: Any) -> Sequence[Any]:
-    return [short_cell(value) if isinstance(value, list | tuple | dict) else value for value in values]
+_DESCRIBES: Final = re.compile(r"\s*DESC", re.IGNORECASE)
+_STRING: Final = re.compile(r"\bString\b")
+
+
+def _bounded(sql: str, columns: Sequence[ResultColumn]) -> str:
+    """Return the query with texts of bounded length, and with JSON text in place of arrays, maps and tuples.
+
+    The client would build an object for every element of a cell, while every other statement of the process waits.
+
+    >>> _bounded("SELECT 1 AS n", [ResultColumn(name="n", kind=ColumnKind.INTEGER)])
+    'SELECT 1 AS n'
+    """
+    shown = {
+        name: f"toJSONString({name})" if column.kind is ColumnKind.JSON else name
+        for column in columns
+        if column.kind is ColumnKind.JSON or (column.kind is ColumnKind.TEXT and _STRING.search(column.type or ""))
+        for name in (_quoted(column.name),)
+    }
+    if not shown:
+        return sql
+    cut = [f"substringUTF8({text}, 1, {CELL_CHARACTERS_MAX + 1}) AS {name}" for name, text in shown.items()]
+    return f"SELECT * REPLACE ({', '.join(cut)}) FROM ({_inner(sql)})"  # noqa: S608 - the approved statement, inside of ours
+
+
+def _inner(sql: str) -> str:
+    """Return the statement as it stands inside parentheses: a comment at its end must not hide what follows."""
+    return f"{sql.rstrip().removesuffix(';')}\n"
+
+
+def _quoted(name: str) -> str:
+    escaped = name.replace("\\", "\\\\").replace("`", "\\`")
+    return f"`{escaped}`"
+
+
+def _unescaped(text: str) -> str:
+    """Return a name as it is; the list of columns escapes it.
+
+    >>> _unescaped(r"a\'b")
+    "a'b"
+    """
+    return re.sub(r"\\(.)", lambda match: {"n": "\n", "t": "\t"}.get(match[1], match[1]), text)

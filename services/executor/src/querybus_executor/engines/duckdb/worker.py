@@ -22,7 +22,7 @@ from zoneinfo import ZoneInfo
 
 import duckdb
 
-from querybus.text.rows.cells import cell
+from querybus.text.rows.cells import short_cell
 from querybus_executor.workers.loop import Sent, Statement, error, resident_kilobytes, serve, stream
 
 MEMORY_LIMIT: Final = "512MB"
@@ -106,7 +106,7 @@ class Database:
             "columns": [str(column[0]) for column in described],
             "types": [str(column[1]) for column in described],
         }
-        return stream(cast("Any", connection.fetchmany), head, request, out, cell) or error(
+        return stream(cast("Any", connection.fetchmany), head, request, out, short_cell) or error(
             0, "InterruptException", "interrupted"
         )
 
@@ -131,6 +131,8 @@ class Database:
         if folder is not None:
             opened.close()
             opened = self._open_over(folder)
+        # It would print one into the frames: a program without a file counts as a person at a terminal.
+        opened.execute("SET enable_progress_bar = false")
         opened.execute("SET TimeZone = 'UTC'")
         opened.execute(f"SET max_execution_time = {int(self._seconds * 1_000)}")
         if self._hides_rows:

@@ -9,6 +9,7 @@ text (infinity, years before Christ); numbers stay exact as `cells` says.
 from __future__ import annotations
 
 import json
+import re
 import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -33,6 +34,7 @@ from querybus_executor.engines.pool import SqlalchemyPool
 from querybus_executor.engines.postgres.errors import postgres_failure
 from querybus_executor.engines.server import CONNECT_SECONDS_MAX, RESERVED_CONNECTIONS, Asked, Server, away
 from querybus_executor.ports import Estimate, Rows
+from querybus_executor.results.receive import CELL_CHARACTERS_MAX
 
 LOCK_SECONDS_MAX: Final = 2.0
 IDLE_SECONDS: Final = 30.0
@@ -134,7 +136,8 @@ class Postgres:
             attributes = await _attributes_without_text_types(session, asked.sql)
         if not attributes:
             return Failure.of(FailureCode.PERMISSION, "the statement returns no rows", Facts(native_code="25006"))
-        shown = [_shown_as(attribute, f"c{number}") for number, attribute in enumerate(attributes)]
+        is_query = _QUERY.match(asked.sql) is not None
+        shown = [_shown_as(attribute, f"c{number}", is_query=is_query) for number, attribute in enumerate(attributes)]
         if any(column[0] != '"' for column in shown):
             names = ", ".join(f'"c{number}"' for number in range(len(shown)))
             wrapped = f"SELECT {', '.join(shown)} FROM ({asked.sql}) AS querybus_rows({names})"  # noqa: S608 - approved
@@ -288,17 +291,33 @@ _TEXT_KINDS: Final = frozenset({"range", "multirange"})
 _TEXT_TYPES: Final = frozenset({"bit", "varbit", "tid", "xid", "cid", "txid_snapshot", "pg_snapshot"})
 
 
-def _shown_as(attribute: Any, alias: str) -> str:
+_QUERY: Final = re.compile(r"\s*(?:SELECT|WITH|VALUES|TABLE|\()", re.IGNORECASE)
+"""What may stand in FROM: no EXPLAIN and no SHOW."""
+_BOUNDED: Final = {"text": "", "varchar": "", "json": "::text", "jsonb": "::text", "xml": "::text"}
+
+
+def _shown_as(attribute: Any, alias: str, *, is_query: bool) -> str:
     """Return a column of the result as the server writes it down: JSON for arrays and rows, text for ranges and bits.
 
     The driver would build an object for every element while every other statement waits, and cannot read all of them.
+    What can be long is cut on the server for the same reason.
     """
     kind, name = str(attribute.type.kind), str(attribute.type.name)
     if kind == "array":
-        return f'to_jsonb("{alias}")::text'
+        return _bounded(f'to_jsonb("{alias}")::text')
     if kind == "composite" or name == "record":
-        return f'to_json("{alias}")::text'
-    return f'CAST("{alias}" AS text)' if kind in _TEXT_KINDS or name in _TEXT_TYPES else f'"{alias}"'
+        return _bounded(f'to_json("{alias}")::text')
+    if kind in _TEXT_KINDS or name in _TEXT_TYPES:
+        return f'CAST("{alias}" AS text)'
+    if not is_query or name not in (*_BOUNDED, "bytea"):
+        return f'"{alias}"'
+    if name == "bytea":
+        return f'substring("{alias}", 1, {CELL_CHARACTERS_MAX + 1})'
+    return _bounded(f'"{alias}"{_BOUNDED[name]}')
+
+
+def _bounded(text: str) -> str:
+    return f"left({text}, {CELL_CHARACTERS_MAX + 1})"
 
 
 def _column(attribute: Any) -> ResultColumn:

@@ -34,6 +34,8 @@ def build(request: dict[str, Any]) -> dict[str, Any]:
     root, target = str(request["root"]), Path(request["target"])
     target.unlink(missing_ok=True)
     database = duckdb.connect(str(target), config={"memory_limit": MEMORY_LIMIT, "threads": 2})
+    # It would print one before the answer.
+    database.execute("SET enable_progress_bar = false")
     database.execute("SET TimeZone = 'UTC'")
     database.execute("SET autoinstall_known_extensions = false")
     database.execute("SET autoload_known_extensions = false")

@@ -1,0 +1,1 @@
+"""How the statements of several tenants share what one executor has."""
