@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -19,7 +20,7 @@ from querybus_cli.evaluation.models import own_statements
 from querybus_cli.evaluation.self_test import self_test
 from querybus_cli.evaluation.sqlite_rows import open_read_only, rows_of
 from querybus_cli.runtime import UsageError
-from tests.support.scripted_model import ScriptedModel, say
+from tests.support.scripted_model import ScriptedModel, fail, say
 
 RIGHT = {"id": "a", "db_id": "shop", "question": "Which cities?", "gold": "SELECT city FROM customers"}
 ITEMS = [
@@ -50,7 +51,7 @@ def test_a_replay_counts_what_was_right_and_what_recovery_fixed(folder: Path) ->
     arguments = ["evaluate", str(folder / "items.jsonl"), "--databases", str(folder), "--items-out", str(out), "--json"]
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 0, result.output
-    figures = json.loads(result.output)
+    figures = json.loads(result.stdout)
     assert figures["items"] == 6
     assert (figures["first_executable"], figures["first_right"]) == (2, 1)
     assert (figures["final_executable"], figures["final_right"]) == (4, 3)
@@ -63,7 +64,7 @@ def test_a_replay_counts_what_was_right_and_what_recovery_fixed(folder: Path) ->
     assert lines["d"]["rules"] == []
     assert lines["e"]["outcome"] == "refused"
     again = CliRunner().invoke(app, [*arguments[:4], "--against", str(out), "--json"])
-    assert json.loads(again.output)["against"] == {"only_here": [], "only_there": []}
+    assert json.loads(again.stdout)["against"] == {"items_in_both": 6, "only_here": [], "only_there": [], "p": 1.0}
 
 
 @pytest.mark.long
@@ -72,7 +73,7 @@ def test_a_cross_check_says_how_sure_every_draft_is(folder: Path) -> None:
     arguments = ["evaluate", str(folder / "items.jsonl"), "--databases", str(folder), "--items-out", str(out)]
     result = CliRunner().invoke(app, [*arguments, "--cross-check", "--json"])
     assert result.exit_code == 0, result.output
-    tenths = json.loads(result.output)["by_confidence"]
+    tenths = json.loads(result.stdout)["by_confidence"]
     assert {name: (figures["items"], figures["right"]) for name, figures in tenths.items()} == {
         "0.2": (1, 0.0),
         "0.9": (3, 1.0),
@@ -101,7 +102,7 @@ def test_integers_match_exactly_and_other_numbers_but_for_rounding() -> None:
 
 def figures_of(
     folder: Path, items: Sequence[Mapping[str, object]], *arguments: str
-) -> tuple[dict[str, object], list[dict[str, object]]]:
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     (folder / "asked.jsonl").write_text("\n".join(json.dumps(item) for item in items), "utf-8")
     out = folder / "judged.jsonl"
     given = ["evaluate", str(folder / "asked.jsonl"), "--databases", str(folder), "--items-out", str(out), "--json"]
@@ -121,6 +122,46 @@ def test_a_named_model_is_asked_again_with_advice_and_its_calls_are_counted(
     assert (figures["calls"], figures["fixed"]) == (2, 1)
     assert int(str(figures["tokens_in"])) > 0
     assert int(str(figures["tokens_out"])) > 0
+
+
+@pytest.mark.process
+def test_a_model_that_fails_is_right_in_nothing_and_makes_the_run_fail(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = [{**RIGHT, "id": f"{number}"} for number in range(3)]
+    (folder / "asked.jsonl").write_text("\n".join(map(json.dumps, asked)), "utf-8")
+    page = folder / "report.html"
+    with ScriptedModel([fail(404)]) as model:
+        monkeypatch.setenv("QUERYBUS_LLM_BASE_URL", model.base_url)
+        arguments = ["evaluate", str(folder / "asked.jsonl"), "--databases", str(folder), "--model", "nobody"]
+        result = CliRunner().invoke(app, [*arguments, "--json", "--report", str(page)])
+    figures = json.loads(result.stdout)
+    assert result.exit_code == 1
+    assert "3 of 3 calls failed" in result.stderr
+    assert "model_unavailable" in result.stderr
+    assert (figures["first_executable"], figures["first_right"], figures["calls_failed"]) == (0, 0, 3)
+    assert figures["by_writer"] == {"builtin": {"items": 3, "right": 3}}, "the translator stood in, and is named"
+    assert "This is no measurement of nobody" in page.read_text("utf-8")
+
+
+@pytest.mark.long
+def test_the_report_shows_the_worst_items_first_and_escapes_what_came_from_outside(folder: Path) -> None:
+    items = [
+        {**RIGHT, "id": "fine", "pred": "SELECT city FROM customers"},
+        {**RIGHT, "id": "dead", "pred": "DROP TABLE customers"},
+        {**RIGHT, "id": "odd", "question": "Which <b>cities</b>?", "pred": "SELECT name FROM customers"},
+    ]
+    page = folder / "report.html"
+    figures, judged = figures_of(folder, items, "--report", str(page), "--price-in", "2", "--price-out", "8")
+    said = page.read_text("utf-8")
+    assert {item["writer"] for item in judged} == {"model", ""}
+    assert "Which &lt;b&gt;cities&lt;/b&gt;?" in said
+    assert said.index(">odd: Wrong") < said.index(">dead: Failed")
+    assert ">fine:" not in said
+    assert figures["final_right_interval"][0] < 1 / 3 < figures["final_right_interval"][1]
+    assert set(figures["milliseconds_per_item"]) == {"p50", "p90", "p99"}
+    assert figures["cost"] == 0.0
+    assert figures["by_confidence"]["none"]["stated"] is None
 
 
 def test_a_model_without_an_address_is_a_mistake_of_use(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, nullcontext
 from dataclasses import asdict
 from pathlib import Path
@@ -71,12 +71,16 @@ def evaluate_items(
         Path | None, typer.Option(help="write one JSON line per item to this file, each as it is known")
     ] = None,
     against: Annotated[Path | None, typer.Option(help="the items of another run, to compare with")] = None,
+    report: Annotated[Path | None, typer.Option(help="write a page for people to this file, worst items first")] = None,
+    price_in: Annotated[float, typer.Option(min=0, help="per million tokens in")] = 0.0,
+    price_out: Annotated[float, typer.Option(min=0, help="per million tokens out")] = 0.0,
     json_output: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Answer questions with known answers and count what is right, fixed and broken.
 
     An item has `gold`, a reference statement, or `expect`: clarification, refused or replied. A thread has `turns`, a list
     of such questions. What the model answered first is run by itself as well: `broken` was right there and is not at the end.
+    `by_writer` says who wrote the answers. A run in which a call of the model failed exits with 1.
 
     Example: querybus evaluate questions.jsonl --databases databases --model builtin
     """
@@ -95,10 +99,22 @@ def evaluate_items(
         judged = run(collected(results, sum(map(len, threads)), items_out))
     except (ValueError, OSError) as error:
         raise UsageError(str(error)) from error
-    figures = totals(judged)
+    figures = totals(judged, (price_in, price_out))
     if before is not None:
         figures["against"] = compared(judged, before)
     _show(figures, json_output=json_output)
+    if report is not None:
+        from querybus_cli.evaluation.report import report_page
+
+        report.write_text(report_page(path.name, model, figures, judged), encoding="utf-8")
+    if failed := figures["calls_failed"]:
+        reasons = "; ".join(f"{count} x {reason}" for reason, count in figures["call_failures"].items())
+        typer.echo(
+            f"not a measurement of {model}: {failed} of {figures['calls']} calls failed ({reasons})."
+            " `querybus models` lists the models and their addresses.",
+            err=True,
+        )
+        raise typer.Exit(1)
 
 
 @evaluation.command(name="self-test")
@@ -148,8 +164,8 @@ def _show(figures: dict[str, Any], *, json_output: bool) -> None:
             typer.echo(f"{name}:")
             for key, counted in cast("dict[str, Any]", value).items():
                 typer.echo(f"  {key:28} {counted}")
-        elif isinstance(value, list):
-            shown = cast("list[str]", value)
+        elif isinstance(value, list | tuple):
+            shown = [str(item) for item in cast("Sequence[Any]", value)]
             rest = f" and {len(shown) - ITEMS_SHOWN_MAX} more" if len(shown) > ITEMS_SHOWN_MAX else ""
             typer.echo(f"{name:30} {', '.join(shown[:ITEMS_SHOWN_MAX])}{rest}")
         else:

@@ -25,11 +25,13 @@ from querybus.core.envelope import (
 )
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import (
+    Agreement,
     Approved,
     Asked,
     Concluded,
     Drafted,
     Failed,
+    Origin,
     Outcome,
     Result,
 )
@@ -50,7 +52,7 @@ from querybus_executor.results.second_draft import compared, with_second
 from querybus_executor.results.value_suggestions import asked_back
 from querybus_generator.conversation.history import NoHistory
 from querybus_generator.conversation.turns import ROWS_WHOLE_MAX, Turn
-from querybus_generator.generate import Resources, generate, generation_failed
+from querybus_generator.generate import BUILTIN, Resources, generate, generation_failed
 from querybus_generator.linking.linker import Linker
 from querybus_generator.ports import Ports
 from querybus_generator.prompts.texts import load_texts
@@ -100,6 +102,13 @@ class Judged:
     tokens_in: int = 0
     tokens_out: int = 0
     error: str = ""
+    writer: str = ""
+    """Who wrote the statement that was answered with: model, builtin or verified, and `, repaired` where a rule changed it."""
+    model_failures: tuple[str, ...] = ()
+    """Why calls of the model failed, one text each."""
+    question: str = ""
+    database: str = ""
+    gold: str | None = None
 
     @property
     def is_broken(self) -> bool:
@@ -212,7 +221,9 @@ class Asking:
         while not isinstance(at.body, Concluded):
             match at.body:
                 case Drafted():
-                    self._first_draft = self._first_draft or at.body.draft.sql
+                    # What stands in for a model that said nothing is no answer of the model.
+                    if self.asker.model == BUILTIN or at.body.draft.origin is Origin.MODEL:
+                        self._first_draft = self._first_draft or at.body.draft.sql
                     at = await self._validated(at)
                 case Approved():
                     at = await self._executed(at)
@@ -379,7 +390,23 @@ class Asking:
             tokens_in=self.model.tokens_in if self.model else 0,
             tokens_out=self.model.tokens_out if self.model else 0,
             error=error,
+            writer=_writer(end) if ran and end is not None else "",
+            model_failures=self.model.failures if self.model else (),
+            question=item.question,
+            database=item.database,
+            gold=item.gold,
         )
+
+
+def _writer(end: Envelope[Concluded]) -> str:
+    """Return who wrote the statement that an answer is of; a rule repairs what somebody else wrote."""
+    origins = [attempt.origin for attempt in end.attempts]
+    if not origins:
+        return ""
+    author = next((origin for origin in reversed(origins) if origin is not Origin.RULE), Origin.RULE)
+    if end.body.analysis.agreement is Agreement.REPLACED and end.body.analysis.second_reading:
+        author = Origin.BUILTIN
+    return f"{author.value}, repaired" if origins[-1] is Origin.RULE else author.value
 
 
 def _is_right(reference: Rows | sqlite3.Error | None, got: Rows | sqlite3.Error | None, gold: str | None) -> bool:

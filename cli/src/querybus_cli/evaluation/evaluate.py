@@ -21,11 +21,13 @@ from querybus.ops.settings import load
 from querybus_cli.evaluation.asking import CRASHED, Asker, Asking, Judged, Place, Stages, ThreadSoFar
 from querybus_cli.evaluation.items import Item, Thread, read_objects
 from querybus_cli.evaluation.models import Counted, Recorded
+from querybus_cli.evaluation.statistics import paired_p, percentiles, share_interval
 from querybus_executor.engines.sqlite.edge import sqlite_children
 from querybus_generator.generate import BUILTIN
 from querybus_generator.settings import Settings
 
 REPLAY: Final = "replay"
+FAILURES_SHOWN_MAX: Final = 5
 
 
 async def evaluate(
@@ -97,15 +99,16 @@ def _api(model: str) -> ModelClient:
     return result
 
 
-def totals(judged: Sequence[Judged]) -> dict[str, Any]:
+def totals(judged: Sequence[Judged], prices: tuple[float, float] = (0.0, 0.0)) -> dict[str, Any]:
     """Return the figures of a run: counts, and by kind what became of the items.
 
-    `broken` and `fixed` compare the end with the model's own first answer, of items with a reference statement. Of
+    `prices` are those of a million tokens in and out; without them there is no cost. `broken` and `fixed` compare the end with the model's own first answer, of items with a reference statement. Of
     follow-ups it is also counted how many are right where the turn before them was.
     """
     by_class: dict[str, Counter[str]] = defaultdict(Counter)
     by_rule: dict[str, Counter[str]] = defaultdict(Counter)
     by_mode: dict[str, Counter[str]] = defaultdict(Counter)
+    by_writer: dict[str, Counter[str]] = defaultdict(Counter)
     expected: dict[str, Counter[str]] = defaultdict(Counter)
     for item in judged:
         counted = {"items": 1, "executable": int(item.final_executable), "right": int(item.final_right)}
@@ -116,14 +119,22 @@ def totals(judged: Sequence[Judged]) -> dict[str, Any]:
         if item.expect is not None:
             expected[item.expect][item.outcome] += 1
         by_mode[item.mode].update(items=1, right=int(item.final_right))
+        if item.final_executable and item.expect is None:
+            by_writer[item.writer].update(items=1, right=int(item.final_right))
     broken = [item.id for item in judged if item.is_broken]
     crashed = [item.id for item in judged if item.outcome == CRASHED]
+    calls, right = sum(item.calls for item in judged), sum(item.final_right for item in judged)
+    failures = Counter(failure for item in judged for failure in item.model_failures)
+    tokens_in, tokens_out = sum(item.tokens_in for item in judged), sum(item.tokens_out for item in judged)
+    cost = (tokens_in * prices[0] + tokens_out * prices[1]) / 1_000_000
     return {
         "items": len(judged),
         "first_executable": sum(item.first_executable for item in judged),
         "first_right": sum(item.first_right for item in judged),
         "final_executable": sum(item.final_executable for item in judged),
-        "final_right": sum(item.final_right for item in judged),
+        "final_right": right,
+        "final_right_interval": share_interval(right, len(judged)),
+        "by_writer": {name: dict(counts) for name, counts in sorted(by_writer.items())},
         "fixed": sum(item.is_fixed for item in judged),
         "broken": len(broken),
         "broken_items": broken,
@@ -137,14 +148,23 @@ def totals(judged: Sequence[Judged]) -> dict[str, Any]:
         "by_first_failure": {name: dict(counts) for name, counts in sorted(by_class.items())},
         "by_rule": {name: dict(counts) for name, counts in sorted(by_rule.items())},
         "by_confidence": _by_confidence(judged),
-        "calls": sum(item.calls for item in judged),
-        "tokens_in": sum(item.tokens_in for item in judged),
-        "tokens_out": sum(item.tokens_out for item in judged),
+        "calls": calls,
+        "calls_failed": sum(failures.values()),
+        "call_failures": dict(failures.most_common(FAILURES_SHOWN_MAX)),
+        "right_per_1000_calls": round(1_000 * right / calls, 1) if calls else None,
+        "tokens_in": tokens_in,
+        "tokens_out": tokens_out,
+        "cost": round(cost, 6) if any(prices) else None,
         "milliseconds": round(sum(item.milliseconds for item in judged), 1),
+        "milliseconds_per_item": percentiles([item.milliseconds for item in judged]),
     }
 
 
-def _by_confidence(judged: Sequence[Judged]) -> dict[str, dict[str, float]]:
+def _mean(values: Sequence[float]) -> float | None:
+    return round(sum(values) / len(values), 3) if values else None
+
+
+def _by_confidence(judged: Sequence[Judged]) -> dict[str, dict[str, float | None]]:
     """Return for each tenth of what answers with a reference are said to be sure how many there are, the mean, and the share right."""
     tenths: dict[str, list[Judged]] = defaultdict(list)
     for item in judged:
@@ -153,7 +173,7 @@ def _by_confidence(judged: Sequence[Judged]) -> dict[str, dict[str, float]]:
     return {
         name: {
             "items": len(items),
-            "stated": round(sum(item.confidence or 0.0 for item in items) / len(items), 3),
+            "stated": _mean([item.confidence for item in items if item.confidence is not None]),
             "right": round(sum(item.final_right for item in items) / len(items), 3),
         }
         for name, items in sorted(tenths.items())
@@ -180,9 +200,13 @@ def read_right(path: Path) -> dict[str, bool]:
         raise ValueError(f"{path} is not what --items-out writes: {error} is missing") from error
 
 
-def compared(judged: Sequence[Judged], before: Mapping[str, bool]) -> dict[str, list[str]]:
-    """Return the ids of the items that are right only here and only in the other run."""
+def compared(judged: Sequence[Judged], before: Mapping[str, bool]) -> dict[str, Any]:
+    """Return the ids of the items that are right only here and only in the other run, and how likely chance makes them so many."""
+    only_here = [item.id for item in judged if item.final_right and before.get(item.id) is False]
+    only_there = [item.id for item in judged if not item.final_right and before.get(item.id) is True]
     return {
-        "only_here": [item.id for item in judged if item.final_right and before.get(item.id) is False],
-        "only_there": [item.id for item in judged if not item.final_right and before.get(item.id) is True],
+        "items_in_both": sum(item.id in before for item in judged),
+        "only_here": only_here,
+        "only_there": only_there,
+        "p": paired_p(len(only_here), len(only_there)),
     }

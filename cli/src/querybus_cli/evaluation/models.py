@@ -12,6 +12,7 @@ from querybus.core.stored.models import USUAL_PROMPTING, Prompting
 from querybus.llm.dialogue import ChatMessage, ModelReply
 from querybus_generator.ports import ChatModel
 
+FAILURE_LENGTH_MAX: Final = 200
 _FENCE: Final = re.compile(r"```[ \t]*\w*[ \t]*\n(.*?)(?:\n[ \t]*```|\Z)", re.DOTALL)
 _THOUGHTS: Final = re.compile(r"<think>.*?</think>", re.DOTALL)
 _QUERY: Final = re.compile(r"\b(?:SELECT|WITH)\b.*?(?=\n[ \t]*\n|\Z)", re.DOTALL | re.IGNORECASE)
@@ -48,6 +49,7 @@ class Recorded:
     def __init__(self, answer: str) -> None:
         self.first = answer
         self.calls = self.tokens_in = self.tokens_out = 0
+        self.failures: tuple[str, ...] = ()
         self._has_spoken = False
 
     async def prompting(self, tenant: str, model: str | None) -> Prompting | None:
@@ -81,6 +83,7 @@ class Counted:
         self.calls = 0
         self.tokens_in = 0
         self.tokens_out = 0
+        self.failures: tuple[str, ...] = ()
 
     async def prompting(self, tenant: str, model: str | None) -> Prompting | None:
         """Return how the model is asked."""
@@ -100,7 +103,9 @@ class Counted:
         said = await self._api.reply(
             messages, timeout_seconds=timeout_seconds, model=model, tenant=tenant, on_text=on_text
         )
-        if isinstance(said, ModelReply):
+        if isinstance(said, Failure):
+            self.failures = (*self.failures, f"{said.code.value}: {said.detail}"[:FAILURE_LENGTH_MAX])
+        else:
             self.first = self.first or said.text
             self.tokens_in += said.tokens_in
             self.tokens_out += said.tokens_out
