@@ -46,6 +46,20 @@ async def stack(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Stac
         yield made
 
 
+async def test_the_javascript_client_keeps_whole_numbers_that_its_numbers_cannot_hold(tmp_path: Path) -> None:
+    client = tmp_path / "client.mjs"
+    client.write_text((ASSETS / "client.js").read_text())
+    given = '[9007199254740993, -9007199254740993, 9007199254740991, 0.1234567890123456789, "a\\"9007199254740993", {"n": 18446744073709551615}]'
+    program = f"import {{ parseExactly }} from {json.dumps(str(client))}; console.log(JSON.stringify(parseExactly({json.dumps(given)})));"
+    process = await asyncio.create_subprocess_exec("node", "--input-type=module", "-e", program, stdout=-1, stderr=-1)
+    out, err = await process.communicate()
+    assert process.returncode == 0, err.decode()
+    assert json.loads(out) == [
+        "9007199254740993", "-9007199254740993", 9007199254740991, 0.12345678901234568, 'a"9007199254740993',
+        {"n": "18446744073709551615"},
+    ]  # fmt: skip
+
+
 async def said_by(folder: Path, address: str) -> dict[str, Any]:
     client = folder / "client.mjs"
     client.write_text((ASSETS / "client.js").read_text())

@@ -322,6 +322,18 @@ async def test_a_first_page_beyond_256_kb_is_cut_there_and_kept_whole_as_a_page(
     assert len(pages.kept["Acme Ltd", "q1", "7-1", 1]) == 10
 
 
+@pytest.mark.parametrize("row_count", [1, 3])
+async def test_a_row_that_is_longer_than_a_page_shows_the_beginnings_of_its_values(row_count: int) -> None:
+    pages, long = KeptPages(), [(f"{number}{'漢' * FIRST_PAGE_BYTES_MAX}",) for number in range(row_count)]
+    concluded = await answered(approved(), ShelfDatabase(rows=long, bytes_max=1 << 25), pages)
+    result = concluded.body.result
+    assert result is not None
+    assert [str(row[0])[:3] for row in result.rows] == [f"{number}漢漢" for number in range(row_count)]
+    assert all(str(row[0]).endswith("漢…") for row in result.rows)
+    assert (result.values_cut, result.row_count, result.truncated) == (row_count, row_count, False)
+    assert sum(len(page) for page in pages.kept.values()) == row_count
+
+
 async def test_a_full_result_store_costs_the_further_pages_but_not_the_answer() -> None:
     pages, database = KeptPages(capacity=0), ShelfDatabase(rows=[(n,) for n in range(10)])
     concluded = await answered(approved(page_size=4), database, pages)

@@ -6,6 +6,7 @@ import asyncio
 import json
 import random
 import re
+import time
 from itertools import product
 from typing import Any
 
@@ -25,6 +26,7 @@ from querybus.core.messages import (
     Finished,
     Origin,
     Outcome,
+    PagesAddress,
     Reading,
     ReadingGroup,
     Result,
@@ -128,6 +130,35 @@ def finish(body: Concluded, catalog: Catalog | None = CATALOG, **header: Any) ->
     assert after.body.answer.outcome is body.outcome
     assert after.body.answer.language == envelope.language
     return after.body
+
+
+@pytest.mark.parametrize("audience", AUDIENCES)
+def test_one_row_that_is_not_shown_or_cut_is_answered_with_a_note(audience: Audience) -> None:
+    address = PagesAddress(run="1", count=1, page_size=10, sha256=("0" * 64,))
+    for rows, values_cut, note in (
+        ((), 0, "0 of the first 1 rows are shown here"),
+        ((("Bern and…",),), 1, "1 long values show only their beginning here"),
+    ):
+        columns = (ResultColumn(name="cty", kind=ColumnKind.TEXT),)
+        result = Result(columns=columns, rows=rows, row_count=1, pages=address, values_cut=values_cut)
+        body = ended(Outcome.ANSWERED, sql="SELECT cty FROM cust_tbl", dialect=Dialect.SQLITE, result=result)
+        answer = render(conclusion(body, audience=audience), CATALOG, WORDS["en", audience]).body.answer
+        assert any(note in text for text in answer.notes), answer.notes
+        assert answer.row_count == 1
+
+
+@pytest.mark.parametrize("audience", AUDIENCES)
+@pytest.mark.parametrize("prefix", ["c", "sensor_value_"])
+def test_two_thousand_columns_have_distinct_labels_in_two_seconds(audience: Audience, prefix: str) -> None:
+    names = [f"{prefix}{number}" for number in range(2_000)]
+    known = tuple(Column(name=name, type="REAL", kind=ColumnKind.NUMBER) for name in names)
+    catalog = Catalog(connection="shop", dialect=Dialect.SQLITE, tables=(Table(name="wide", columns=known),))
+    body = answered(dict.fromkeys(names, ColumnKind.NUMBER), tuple(range(2_000)))
+    body = body.model_copy(update={"sql": "SELECT * FROM wide"})
+    begun = time.process_time()
+    answer = render(conclusion(body, audience=audience), catalog, WORDS["en", audience]).body.answer
+    assert time.process_time() - begun < 2.0, "`make bench-presenter` measures it"
+    assert len({column.label for column in answer.columns}) == 2_000
 
 
 def test_a_business_reader_sees_personal_data_masked_in_rows_sentence_and_picture_with_a_note() -> None:

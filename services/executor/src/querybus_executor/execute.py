@@ -201,18 +201,19 @@ async def _kept(found: Rows, reported: tuple[str, ...], page_size: int, writer: 
     first = first_page(found.rows, page_size)
     whole = Result(
         columns=found.columns,
-        rows=first,
+        rows=first.rows,
         row_count=found.row_count,
         truncated=found.truncated,
+        values_cut=first.values_cut,
         warnings=warnings,
     )
-    if len(first) == found.row_count:
+    if first.is_whole(found.row_count):
         return whole
     address = await writer.kept()
     if address is None:
         return whole.model_copy(
             update={
-                "row_count": len(first),
+                "row_count": len(first.rows),
                 "truncated": True,
                 "total_count": None if found.truncated else found.row_count,
                 "warnings": (*warnings, WARNING_LONG_ROW if writer.has_long_row else WARNING_STORE),

@@ -57,7 +57,7 @@ async def probe(
     )
     if isinstance(result, Failure):
         return ProbeReply(failure=without_values(result, database.policy.of(request.tenant)))
-    rows = first_page(result.rows, PROBE_ROWS_MAX)
+    rows = first_page(result.rows, PROBE_ROWS_MAX).rows
     cut = result.truncated or len(rows) < len(result.rows)
     return ProbeReply(result=Result(columns=result.columns, rows=rows, row_count=len(rows), truncated=cut))
 

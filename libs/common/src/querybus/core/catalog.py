@@ -242,6 +242,11 @@ class Catalog(_Value):
         return frozenset(names | {column.name for table in self.tables for column in table.columns})
 
     @cached_property
+    def folded_identifiers(self) -> frozenset[str]:
+        """The identifiers without their case."""
+        return frozenset(identifier.casefold() for identifier in self.identifiers)
+
+    @cached_property
     def fingerprint(self) -> str:
         """32 hex digits of the SHA-256 of the canonical JSON: equal catalogs have equal fingerprints."""
         # Table by table: one call for ten thousand of them would let no other thread work for a third of a second.

@@ -375,6 +375,7 @@ class Result(Value):
     pages: PagesAddress | None = None
     warnings: tuple[str, ...] = ()
     cut_at_tie: bool = Field(default=False, description="of a ranking: the row behind the last one has its figure")
+    values_cut: int = Field(default=0, ge=0, description="values of which `rows` hold only the beginning")
 
 
 class Concluded(Value):

@@ -11,6 +11,7 @@ import asyncio
 import json
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from querybus.bus.stores.pages import Batch, batch_of, cells_of
@@ -26,6 +27,9 @@ PAGE_BYTES_AIM: Final = 512 << 10
 FIRST_PAGE_BYTES_MAX: Final = 256 * 1024
 CELL_CHARACTERS_MAX: Final = 1_000_000
 """Of one cell. An engine is asked for one more where that is possible, so that a cut cell shows that it was cut."""
+LONG_ROW_CHARACTERS_MAX: Final = 4_096
+"""Of a row that is longer than a first page: shared by its texts, so that several such rows have room."""
+_TEXT_LENGTH_MIN: Final = 20
 
 _CELLS: Final = frozenset({bool, int, str, type(None)})
 
@@ -121,7 +125,11 @@ class Receiver:
     async def rows(self, *, warnings: Sequence[str] = ()) -> Rows:
         """Return what came; with pages only the first rows, the others are handed on by now."""
         first = self._first if self._first is not None else _cells(self._held)
-        if self._pages is not None and self._first is None and len(first_page(first, self._first_max)) < len(first):
+        if (
+            self._pages is not None
+            and self._first is None
+            and not first_page(first, self._first_max).is_whole(len(first))
+        ):
             await self._begin_paging()
         if self._pending and not self._full:
             await self._flush()
@@ -207,16 +215,43 @@ class Receiver:
             self._full = True
 
 
-def first_page(rows: Sequence[Sequence[Scalar]], page_size: int) -> tuple[tuple[Scalar, ...], ...]:
-    """Return the first page's rows, as many as 256 KB of JSON hold."""
+@dataclass(frozen=True, slots=True)
+class FirstPage:
+    """The rows of a first page. `values_cut` counts the values of which it holds only the beginning."""
+
+    rows: tuple[tuple[Scalar, ...], ...]
+    values_cut: int = 0
+
+    def is_whole(self, row_count: int) -> bool:
+        """Return whether these are all rows of a result, none of their values cut."""
+        return len(self.rows) == row_count and not self.values_cut
+
+
+def first_page(rows: Sequence[Sequence[Scalar]], page_size: int) -> FirstPage:
+    """Return the first page's rows, as many as 256 KB of JSON hold; of a row that is longer the beginnings of its values."""
     kept: list[tuple[Scalar, ...]] = []
-    used = 2
+    used, values_cut = 2, 0
     for row in rows[:page_size]:
-        used += len(json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")) + 1
+        shown, size = row, _json_bytes(row)
+        if size > FIRST_PAGE_BYTES_MAX:
+            shown = _beginnings(row)
+            size = _json_bytes(shown)
+        used += size + 1
         if used > FIRST_PAGE_BYTES_MAX:
             break
-        kept.append(tuple(row))
-    return tuple(kept)
+        kept.append(tuple(shown))
+        values_cut += sum(one is not other for one, other in zip(row, shown, strict=True))
+    return FirstPage(tuple(kept), values_cut)
+
+
+def _json_bytes(row: Sequence[Scalar]) -> int:
+    return len(json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace"))
+
+
+def _beginnings(row: Sequence[Scalar]) -> list[Scalar]:
+    """Return a row whose long texts are cut, each with a sign that it goes on."""
+    length = max(_TEXT_LENGTH_MIN, LONG_ROW_CHARACTERS_MAX // max(1, len(row)))
+    return [f"{value[:length]}…" if isinstance(value, str) and len(value) > length else value for value in row]
 
 
 def bytes_of(row: Sequence[Any]) -> int:

@@ -55,12 +55,12 @@ async def compared(
         return body, result
     shown = first_page(second.rows, envelope.options.page_size)
     # It was read without pages: one that would need them stays a note.
-    is_whole = len(shown) == second.row_count
+    is_whole = shown.is_whole(second.row_count)
     may_replace = is_whole and _is_nothing(outcome.rows) and finds_by_slip(body, catalog)
     agreement = agreement_of(outcome, second, may_replace=may_replace)
     if agreement is not Agreement.REPLACED:
         return _analysed(body, agreement=agreement), result
-    replaced = Result(columns=second.columns, rows=shown, row_count=second.row_count)
+    replaced = Result(columns=second.columns, rows=shown.rows, row_count=second.row_count)
     return _as_second(body, body.alternative.sql), replaced
 
 

@@ -23,7 +23,9 @@ ROWS_MEASURED_MAX: Final = 200_000
 
 def is_nothing(result: Result) -> bool:
     """Whether a result holds nothing: no row, or one line of zeros."""
-    return result.row_count == 0 or (result.row_count == 1 and all(cell in (0, None, "0") for cell in result.rows[0]))
+    if result.row_count != 1 or len(result.rows) != 1:
+        return result.row_count == 0
+    return all(cell in (0, None, "0") for cell in result.rows[0])
 
 
 def why_nothing(tree: exp.Expr | None, catalog: Catalog | None, texts: Texts, *, with_names: bool) -> str | None:

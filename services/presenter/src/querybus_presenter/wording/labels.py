@@ -7,6 +7,7 @@ gave it and the tables of the draft. A label never equals a technical name of th
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
@@ -58,24 +59,26 @@ def labels(
         _label(column.name, origin, catalog, tables, texts) if catalog else None
         for column, origin in zip(columns, known, strict=True)
     ]
+    times = Counter(offered)
     names: list[str] = []
+    taken: set[str] = set()
+    next_number: dict[str, int] = {}
     authors = said if len(said) == len(columns) else [""] * len(columns)
     for column, own, phrase, origin, author in zip(columns, offered, words, known, authors, strict=True):
         # Two figures of one name are distinguished by what they are figures of.
         says_more = (
-            phrase
-            and (own in (None, texts.labels["count"]) or offered.count(own) > 1)
-            and len(phrase) <= PHRASE_LENGTH_MAX
+            phrase and (own in (None, texts.labels["count"]) or times[own] > 1) and len(phrase) <= PHRASE_LENGTH_MAX
         )
         label = phrase[:1].upper() + phrase[1:] if phrase and says_more else own
         if _may_name(author, origin, texts):
             label = author
         label = label or texts.labels[_KINDS.get(column.kind, "other")]
-        count = 2
         distinct = label
-        while distinct.casefold() in {text.casefold() for text in names}:
-            distinct = texts.labels["again"].format(label=label, n=count)
-            count += 1
+        while distinct.casefold() in taken:
+            number = next_number.get(label, 2)
+            next_number[label] = number + 1
+            distinct = texts.labels["again"].format(label=label, n=number)
+        taken.add(distinct.casefold())
         names.append(distinct)
     return tuple(names)
 
@@ -130,7 +133,7 @@ def _named(catalog: Catalog, tables: Sequence[str]) -> tuple[Table, ...]:
 
 def _of_alias(alias: str, catalog: Catalog, language: Language) -> str | None:
     """Return a label made of the words of an alias that the statement's author chose, in Chinese where all are known."""
-    known = {identifier.casefold() for identifier in catalog.identifiers}
+    known = catalog.folded_identifiers
     if alias.casefold() in known or _EXPRESSION.search(alias):
         return None
     words = _SEPARATORS.sub(" ", alias).strip()

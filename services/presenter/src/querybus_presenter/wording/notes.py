@@ -58,9 +58,11 @@ def notes_of(
 
 
 def _cut_note(result: Result, texts: Texts) -> tuple[str, ...]:
-    """Return what is to be known of rows that are wide: an answer holds fewer of them than their first page."""
+    """Return what is to be known of rows that are wide: an answer holds fewer of them than their first page, or parts."""
     if result.pages is None:
         return ()
+    if result.values_cut:
+        return (texts.notes["values_cut"].format(count=result.values_cut),)
     count = min(result.row_count, result.pages.page_size)
     if len(result.rows) >= count:
         return ()

@@ -171,6 +171,8 @@ export class QueryBusError extends Error {
 }
 export class Unreachable extends Error {}
 export function newKey(): string;
+/** The value of a JSON text; a whole number that JavaScript's numbers cannot hold exactly is its digits, as a text. */
+export function parseExactly(text: string): unknown;
 export function serverSentEvents(stream: ReadableStream<Uint8Array>, signal?: AbortSignal): AsyncGenerator<ServerSentEvent>;
 
 export class QueryBus {

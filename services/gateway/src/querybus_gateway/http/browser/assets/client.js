@@ -322,7 +322,7 @@ export class QueryBus {
   }
 
   async #json(method, path, how) {
-    return (await this.#send(method, path, how)).json();
+    return parseExactly(await (await this.#send(method, path, how)).text());
   }
 
   async #send(method, path, { body, key, headers = {}, signal, isRepeatable = false }) {
@@ -352,6 +352,13 @@ export class QueryBus {
     const text = body === undefined ? undefined : JSON.stringify(body);
     return this.#fetch(this.url + path, { method, headers: all, body: text, signal, redirect: "error", credentials: "omit" });
   }
+}
+
+/** The value of a JSON text; a whole number that JavaScript's numbers cannot hold exactly is its digits, as a text. */
+export function parseExactly(text) {
+  if (!/\d{16}/.test(text)) return JSON.parse(text);
+  const isInexact = (part) => /^-?\d{16,}$/.test(part) && !Number.isSafeInteger(Number(part));
+  return JSON.parse(text.replace(/"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g, (part) => (isInexact(part) ? `"${part}"` : part)));
 }
 
 /** The events of a stream of server-sent events; ends without an error where the stream does. */
@@ -386,7 +393,7 @@ function eventOf(block) {
     else if (match?.[1] === "id") id = match[2];
     else if (match?.[1] === "data") data.push(match[2]);
   }
-  return data.length ? { event, id, data: JSON.parse(data.join("\n")) } : null;
+  return data.length ? { event, id, data: parseExactly(data.join("\n")) } : null;
 }
 
 async function quietFor(promise, milliseconds) {
