@@ -86,7 +86,7 @@ async def ask_once(quick: Quick, err: Console) -> Answer:
     with status_of(err) as status, connections_of(quick) as (file, connection):
         report(status, "starting")
         options = {key: value for key, value in quick.options.items() if value is not None}
-        async with Stack(StackPlan(file, sync="2m", serves_http=False, extra=generator_settings(quick))) as stack:
+        async with Stack(_plan(file, generator_settings(quick))) as stack:
             request = {"question": quick.question, "connection": connection, "options": options}
             async with stack.client(audience) as client:
                 answer = await _ask(client, request, status)
@@ -96,6 +96,12 @@ async def ask_once(quick: Quick, err: Console) -> Answer:
                     # Whoever runs the stack of this machine is its administrator, whatever the audience is.
                     return {**answer, "detail": await _trouble_with(file, answer["connection"]) or answer.get("detail")}
                 return answer
+
+
+def _plan(file: Path, extra: Mapping[StageName, Mapping[str, Any]] | None = None) -> StackPlan:
+    """Return the plan of a stack for one command: no HTTP, and traces only where they are sent somewhere."""
+    is_traced = bool(os.environ.get("QUERYBUS_OTLP_ENDPOINT"))
+    return StackPlan(file, sync="2m", serves_http=False, keeps_traces=is_traced, extra=extra or {})
 
 
 async def _trouble_with(file: Path, connection: str) -> str | None:
@@ -158,7 +164,7 @@ async def run_demo(out: Console, err: Console, *, as_json_lines: bool) -> int:
         report(status, "starting the bus and six services")
         good = True
         async with (
-            Stack(StackPlan(connections, sync="2m", serves_http=False)) as stack,
+            Stack(_plan(connections)) as stack,
             stack.client("analyst") as client,
         ):
             thread: object = None

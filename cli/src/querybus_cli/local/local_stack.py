@@ -67,6 +67,8 @@ class StackPlan:
     """Where a stack lives as long as one command, nobody needs what a loss of power would take: `2m`."""
     environment: str = "development"
     serves_http: bool = True
+    keeps_traces: bool = True
+    """Without: no trace is begun where none is sent, and what makes traces is not loaded."""
     extra: Mapping[StageName, Mapping[str, Any]] = field(default_factory=dict[StageName, Mapping[str, Any]])
     """Settings of single services beyond those that follow from the plan."""
 
@@ -78,6 +80,7 @@ def settings_of(service: StageName, bus: EmbeddedBus, plan: StackPlan) -> dict[s
         "nats_url": bus.url,
         "nats_password": bus.password(service),
         "nats_monitoring_url": bus.monitoring_url,
+        **({} if plan.keeps_traces else {"trace_ratio": 0.0}),
     }
     if service is StageName.VALIDATOR:
         values["signing_key"] = bus.signing_key

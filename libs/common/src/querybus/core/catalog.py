@@ -66,7 +66,7 @@ class ColumnKind(StrEnum):
 
 
 class _Value(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="allow")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="allow")
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """Return a copy that has computed nothing yet: what this value keeps of itself does not fit changed fields."""

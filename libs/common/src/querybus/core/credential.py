@@ -25,7 +25,7 @@ TOKEN_CREDENTIAL = "oidc"  # noqa: S105 - a name, no secret
 class Credential(BaseModel):
     """One credential as the gateway's registry keeps it."""
 
-    model_config = ConfigDict(frozen=True, extra="allow")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="allow")
 
     name: str
     tenant: str

@@ -100,7 +100,7 @@ class PathStep(Value):
 class Envelope(BaseModel, Generic[BodyT]):
     """Header and body of one event."""
 
-    model_config = ConfigDict(frozen=True, extra="allow")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="allow")
 
     envelope_version: str = ENVELOPE_VERSION
     event: EventName

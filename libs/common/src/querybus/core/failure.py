@@ -131,7 +131,7 @@ def is_unset(value: object) -> bool:
 class Facts(BaseModel):
     """Typed facts for repair; every field is optional because each code knows only some of them."""
 
-    model_config = ConfigDict(frozen=True, extra="allow")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="allow")
 
     name: str | None = Field(default=None, description="the unknown, ambiguous or refused name, as written")
     qualifier: str | None = Field(default=None, description="the alias or table that stood before the name")
@@ -164,7 +164,7 @@ class Failure(BaseModel):
     `detail` is for engineers: bounded, without secrets, never shown to the business audience.
     """
 
-    model_config = ConfigDict(frozen=True, extra="allow")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="allow")
 
     code: FailureCode
     detail: str = Field(default="", max_length=DETAIL_LENGTH_MAX)

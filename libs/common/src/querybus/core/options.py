@@ -47,7 +47,7 @@ class RepairPolicy(StrEnum):
 class Options(BaseModel):
     """The options of one query, after capping."""
 
-    model_config = ConfigDict(frozen=True, extra="allow")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="allow")
 
     mode: Mode = Field(default=Mode.HYBRID, description="database question, chat, or find out which")
     execution_mode: ExecutionMode = Field(
@@ -96,7 +96,7 @@ class Options(BaseModel):
 class OptionCaps(BaseModel):
     """The server's upper limits; a request above one is lowered to it, never refused for it."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(defer_build=True, frozen=True)
 
     retries_max: int = Field(default=5, ge=0, le=5)
     rows_max: int = Field(default=100_000, ge=1)

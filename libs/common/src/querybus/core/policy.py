@@ -71,7 +71,7 @@ class Rules(BaseModel):
     A table is named `table` or `schema.table`, case ignored.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
     schemas_allowed: tuple[str, ...] | None = Field(default=None, description="None: every schema of the catalog")
     tables_allowed: tuple[str, ...] | None = Field(default=None, description="None: every table of the catalog")
@@ -191,7 +191,7 @@ class ConnectionPolicy(Rules):
 class Connection(BaseModel):
     """A database as every service but the executor knows it: without address and without secret."""
 
-    model_config = ConfigDict(frozen=True, extra="allow")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="allow")
 
     name: str
     dialect: Dialect

@@ -8,4 +8,4 @@ from pydantic import BaseModel, ConfigDict
 class Value(BaseModel):
     """A frozen part of a message; unknown fields survive."""
 
-    model_config = ConfigDict(frozen=True, extra="allow")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="allow")

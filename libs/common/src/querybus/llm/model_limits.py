@@ -22,7 +22,7 @@ AGAIN_MS_MIN: Final = 50
 class Holding(BaseModel):
     """The slots of one replica, and until when."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(defer_build=True, frozen=True)
 
     slots: int
     wants: int
@@ -32,7 +32,7 @@ class Holding(BaseModel):
 class Counters(BaseModel):
     """What is granted now. Levels are what is left in the buckets; tokens may be overdrawn by what replies took."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(defer_build=True, frozen=True)
 
     at: int = 0
     requests: float = 0.0

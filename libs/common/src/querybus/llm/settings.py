@@ -50,7 +50,7 @@ class ModelServiceSettings(ServiceSettings):
 class EmbeddingLimits(BaseModel):
     """What embedding may take: of a request, of a replica, of all replicas together."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
     dimensions_max: int = Field(default=512, ge=16, le=4_096, description="what a model says beyond them is cut")
     timeout_seconds: float = Field(default=2.0, gt=0, description="what a question waits; then words stand alone")

@@ -14,19 +14,18 @@ from collections.abc import Generator, Mapping, MutableMapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from opentelemetry import context as contexts
 from opentelemetry import trace
-from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor
-from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
 from opentelemetry.trace import NonRecordingSpan, SpanContext, SpanKind, StatusCode, TraceFlags
 
 from querybus.engines import ENGINES
 from querybus.engines.dialect import Dialect
 from querybus.ops.settings import ServiceSettings
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
 
 Attributes = Mapping[str, str | int | float | bool]
 
@@ -70,20 +69,9 @@ class Tracing:
         processor: SpanProcessor | None = None,
     ) -> None:
         """`endpoint` is where OTLP goes over HTTP; `processor` takes the spans instead (tests)."""
-        self._provider = TracerProvider(
-            resource=Resource.create({"service.name": f"querybus-{service}"}),
-            sampler=ParentBased(TraceIdRatioBased(ratio)),
-            shutdown_on_exit=False,
-        )
-        if processor is not None:
-            self._provider.add_span_processor(processor)
-        elif endpoint:
-            # Loaded only where traces are sent: it brings protobuf and an HTTP client.
-            from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-
-            self._provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=endpoint)))
         self._keeps_failures = processor is not None or bool(endpoint)
-        self._tracer = self._provider.get_tracer("querybus")
+        self._provider = _provider(service, ratio, endpoint, processor) if ratio or self._keeps_failures else None
+        self._tracer = trace.NoOpTracer() if self._provider is None else self._provider.get_tracer("querybus")
         self._place = _Here(self._tracer, with_content)
 
     @contextmanager
@@ -147,11 +135,34 @@ class Tracing:
 
     async def drain(self) -> None:
         """Export what is left and stop."""
-        await asyncio.to_thread(self._provider.shutdown)
+        if self._provider is not None:
+            await asyncio.to_thread(self._provider.shutdown)
 
     async def ping(self) -> str | None:
         """Return None: a collector that is away costs traces, it does not make the service unready."""
         return None
+
+
+def _provider(service: str, ratio: float, endpoint: str, processor: SpanProcessor | None) -> TracerProvider:
+    # Loaded only where a trace may be made: one question at the terminal makes none.
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
+
+    provider = TracerProvider(
+        resource=Resource.create({"service.name": f"querybus-{service}"}),
+        sampler=ParentBased(TraceIdRatioBased(ratio)),
+        shutdown_on_exit=False,
+    )
+    if endpoint and processor is None:
+        # It brings protobuf and an HTTP client.
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+        processor = BatchSpanProcessor(OTLPSpanExporter(endpoint=endpoint))
+    if processor is not None:
+        provider.add_span_processor(processor)
+    return provider
 
 
 def tracing_of(service: str, settings: ServiceSettings) -> Tracing:

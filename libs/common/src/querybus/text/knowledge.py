@@ -58,7 +58,7 @@ class Entry(BaseModel):
     another word for it; `metric:revenue`, `dataset:orders` or the like and the definition as Ossie has it, in JSON.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
     kind: EntryKind
     key: str = Field(max_length=KEY_LENGTH_MAX)
@@ -91,7 +91,7 @@ class Entry(BaseModel):
 class Knowledge(BaseModel):
     """All entries of one tenant's connection, by time of their coming."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
     connection: str
     entries: tuple[Entry, ...] = ()

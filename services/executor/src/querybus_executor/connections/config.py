@@ -46,7 +46,7 @@ class BadConnections(ValueError):
 class PoolLimits(BaseModel):
     """How many connections to a server are kept and how long one is waited for."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
     size: int = Field(default=20, ge=1, le=500)
     overflow: int = Field(default=10, ge=0, le=500, description="opened beyond `size` and closed again")
@@ -57,7 +57,7 @@ class PoolLimits(BaseModel):
 class ConnectionConfig(BaseModel):
     """One entry of the file, as `connections:` lists it."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
     name: str = Field(pattern=r"^[\w.-]{1,64}$")
     url: SecretStr = Field(description="a URL, libpq keywords or a path; ${NAME} is taken from the environment")
@@ -179,7 +179,7 @@ class ConnectionConfig(BaseModel):
 
 
 class _File(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
     connections: tuple[ConnectionConfig, ...]
 

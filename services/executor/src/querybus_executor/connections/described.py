@@ -33,7 +33,7 @@ class BadDescriptionError(Exception):
 class Described(BaseModel):
     """Names for people and facts of a database, by `table` or `table.column`."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
     display_names: Mapping[str, Mapping[Language, str]] = Field(
         default={}, description="`table` or `table.column` -> language -> name"

@@ -41,7 +41,7 @@ _ItemT = TypeVar("_ItemT")
 class _Head(BaseModel):
     """Which catalog a connection has now. `previous` is still kept, for those who are reading it."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(defer_build=True, frozen=True)
 
     fingerprint: str
     previous: str = ""
@@ -50,7 +50,7 @@ class _Head(BaseModel):
 class _TableList(BaseModel):
     """One part of a manifest: the catalog without its tables (in the first part), and its tables in order."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(defer_build=True, frozen=True)
 
     parts: int
     catalog: str = ""

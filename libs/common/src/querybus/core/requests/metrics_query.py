@@ -19,7 +19,7 @@ Scalar = str | int | float | bool | None
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid", populate_by_name=True)
 
 
 class MetricsDimension(_Part):

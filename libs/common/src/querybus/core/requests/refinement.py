@@ -17,7 +17,7 @@ UnitName = Literal["day", "week", "month", "quarter", "year"]
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
 
 class NewPeriod(_Part):

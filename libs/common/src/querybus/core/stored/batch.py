@@ -58,7 +58,7 @@ Status = Literal["waiting", "running", "finished"]
 class TimeWindow(BaseModel):
     """Days, both included."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
     start: dt.date
     end: dt.date
@@ -73,7 +73,7 @@ class TimeWindow(BaseModel):
 class BatchItem(BaseModel):
     """One figure of a report: a question with what surrounds it, or a statement of one's own."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
     id: str = Field(pattern=r"^[A-Za-z0-9._-]{1,64}$", description="unique in the batch")
     name: str = Field(default="", max_length=200)

@@ -19,7 +19,7 @@ PERIOD_MS: Final[Mapping[Schedule, int]] = {"hourly": 3_600_000, "daily": 86_400
 class _Value(BaseModel):
     """Frozen; unknown fields survive, so that an older replica takes nothing away."""
 
-    model_config = ConfigDict(frozen=True, extra="allow")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="allow")
 
 
 class Pin(_Value):

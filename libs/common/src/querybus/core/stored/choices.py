@@ -21,7 +21,7 @@ class Choices(BaseModel):
     At most KINDS_MAX kinds of OPTIONS_MAX options. Counts are halved at COUNT_MAX, so that newer habits win.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
     counts: Mapping[str, Mapping[str, int]] = Field(default={}, description="kind -> option -> how often it was chosen")
 

@@ -17,7 +17,7 @@ NAME = r"^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}$"
 class Prompting(BaseModel):
     """What a model is asked with, besides the question: models differ in what helps them."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
     reasoning: Literal["none", "short"] = Field(
         default="none", description="`short`: a plan of at most three lines before the statement"
@@ -34,7 +34,7 @@ USUAL_PROMPTING: Final = Prompting()
 class NamedModel(BaseModel):
     """One model. Its key is read from the environment variable `api_key_env` of each service that calls it."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
     name: str = Field(pattern=NAME, description="as requests name it")
     base_url: str = Field(pattern=r"^https?://", max_length=500, description="of an OpenAI-compatible API, up to /v1")
@@ -78,7 +78,7 @@ class NamedModel(BaseModel):
 class Models(BaseModel):
     """All models; `fallbacks` are tried in turn where the chosen one gives no reply. After the last: no model."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
     models: tuple[NamedModel, ...] = ()
     default: str | None = None

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 class Preferences(BaseModel):
     """Each field None where the person has said nothing; a request that says something always wins."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
     language: Literal["auto", "en", "zh"] | None = Field(default=None, description="language of the answers")
     connection: str | None = Field(default=None, max_length=200, description="where a request names none")

@@ -16,7 +16,7 @@ Verdict = Literal["right", "wrong", "asked_back", "refused", "failed"]
 class _Value(BaseModel):
     """Frozen; unknown fields survive, so that an older replica takes nothing away."""
 
-    model_config = ConfigDict(frozen=True, extra="allow")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="allow")
 
 
 class Mark(_Value):
