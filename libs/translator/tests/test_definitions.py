@@ -194,6 +194,18 @@ def test_a_follow_up_keeps_the_figure_and_changes_what_it_names() -> None:
     assert answer_question("How many customers have an id above 7?", ("revenue",), shop(), ASKER, "en") is None
 
 
+def test_what_a_follow_up_takes_over_is_marked_in_its_reading() -> None:
+    found = answer_question("only East", ("revenue by region in 2025",), shop(), ASKER, "en")
+    assert isinstance(found, ByDefinition)
+    assert found.read_as.period is not None
+    assert found.read_as.period.carried
+    assert [item.carried for item in found.read_as.filters] == [False]
+    alone = answer_question("revenue in 2025", ("revenue by region in 2025",), shop(), ASKER, "en")
+    assert isinstance(alone, ByDefinition)
+    assert alone.read_as.period is not None
+    assert not alone.read_as.period.carried
+
+
 def test_what_is_covered_and_still_has_no_number_says_why_and_what_is_possible() -> None:
     found = answer_question("freight by product", (), shop(), ASKER, "en")
     assert isinstance(found, NotByDefinition)

@@ -6,7 +6,7 @@ import pytest
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, ForeignKey, Language, Table
 from querybus.core.messages import Reading
-from querybus_presenter.wording.reading import reading
+from querybus_presenter.wording.reading import reading, with_carried
 from querybus_presenter.wording.statement import read
 from querybus_presenter.wording.texts import load_texts
 
@@ -416,3 +416,15 @@ def test_several_periods_are_said_as_periods_in_the_order_of_time() -> None:
     sql = f"SELECT COUNT(*) FROM orders WHERE {year.format(2026, 2027)} OR {year.format(2024, 2025)}"
     assert read_as(sql).text == "Number of orders, where order date is in 2024 or in 2026."
     assert read_as(sql, "zh").filters[0].text == "订单日期为2024年或2026年"
+
+
+def test_a_condition_that_the_last_question_set_is_marked_and_the_others_are_not() -> None:
+    made = with_carried(
+        read_as(
+            "SELECT COUNT(*) FROM orders WHERE channel = 'app' AND amount > 5 AND order_date >= '2026-05-01' AND order_date < '2026-06-01'"
+        ),
+        ("period", "f2"),
+    )
+    assert [(item.id, item.carried) for item in made.filters] == [("f1", False), ("f2", True)]
+    assert made.period is not None
+    assert made.period.carried

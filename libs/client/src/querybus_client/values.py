@@ -123,6 +123,7 @@ class ReadingFilter:
     text: str
     field: str
     value: str
+    carried: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +134,7 @@ class ReadingPeriod:
     field: str
     first: str | None
     last: str | None
+    carried: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,10 +33,12 @@ from querybus_translator.schema.index import CatalogIndex, index_of
 from querybus_translator.schema.nodes import read_nodes
 from querybus_translator.schema.phrases import Node, NodeKind
 from querybus_translator.schema.roles import without_shadow_views
+from querybus_translator.threads.carried import carried_parts
 from querybus_translator.threads.complete import is_fragment, stands_by_itself
 from querybus_translator.threads.follow_words import follow_up
 from querybus_translator.whose import with_own_keys
 from querybus_translator.writing.form import Form, describe
+from querybus_translator.writing.write import write
 
 CONFIDENCE_MIN: Final = 0.72
 LIKELY_MIN: Final = 0.25
@@ -65,6 +67,8 @@ class Translated:
     """The reading in the words of its language, as it is offered to people."""
     in_whole_units: tuple[str, ...] = ()
     """Figures that were taken as whole units of money although the amounts are stored in cents."""
+    carried: tuple[str, ...] = ()
+    """The conditions that the last question set, by the ids that a reading gives them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +186,8 @@ def _translate_in_thread(
             return NotRead(Trigger.AMBIGUOUS_QUESTION, "", ())
         return _not_read(read, index, spoken, read.readings[0]) if is_left else alone
     changed = QuestionRead(question, today, tuple(followed.sketch.nodes), (followed,), None, ())
-    return _translated(changed, index, spoken)
+    translated, before = _translated(changed, index, spoken), write(previous, index) if previous is not None else None
+    return replace(translated, carried=carried_parts(before.sql, translated.sql, catalog) if before is not None else ())
 
 
 def _follows(question: str, read: QuestionRead) -> bool:

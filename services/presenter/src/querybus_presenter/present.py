@@ -64,7 +64,7 @@ from querybus_presenter.wording.options import (
     trigger_of,
 )
 from querybus_presenter.wording.phrases import column_phrases
-from querybus_presenter.wording.reading import reading
+from querybus_presenter.wording.reading import reading, with_carried
 from querybus_presenter.wording.statement import is_plan, read, tables_read
 from querybus_presenter.wording.texts import Texts, Words
 
@@ -449,6 +449,7 @@ class _Context:
             labels=labels,
             rows_max=self.envelope.options.rows_max,
         )
+        read_as = with_carried(read_as, analysis.carried) if read_as is not None else None
         if analysis.labels and analysis.reading and self.may_say(analysis.reading):
             own = {"text": analysis.reading, "definitions": analysis.definitions}
             read_as = (analysis.read_as or read_as or Reading(text="")).model_copy(update=own)

@@ -127,6 +127,7 @@ class ReadingFilter(Value):
     text: str
     field: str = Field(default="", description="what is compared, in words; empty where it is not one thing")
     value: str = Field(default="", description="what it is compared with; empty where it is not one value")
+    carried: bool = Field(default=False, description="set by the question before, which this one changes")
 
 
 class ReadingPeriod(Value):
@@ -136,6 +137,7 @@ class ReadingPeriod(Value):
     field: str = Field(description="the date that counts, in words")
     first: str | None = Field(default=None, description="the first day, as YYYY-MM-DD; None: open")
     last: str | None = Field(default=None, description="the last day, as YYYY-MM-DD; None: open")
+    carried: bool = Field(default=False, description="set by the question before, which this one changes")
 
 
 class ReadingGroup(Value):
@@ -187,6 +189,11 @@ class Analysis(Value):
         default=(), description="what people call the definitions that answered, in the reader's language"
     )
     read_as: Reading | None = Field(default=None, description="how definitions read the question, in its parts")
+    carried: tuple[str, ...] = Field(
+        default=(),
+        description="conditions that the last question of the thread set, by their ids in the reading",
+        exclude_if=lambda value: not value,
+    )
     doubts: tuple[str, ...] = Field(default=(), description="why a first draft is doubtful, as codes")
     agreement: Agreement | None = Field(
         default=None, description="what a second draft came to; `replaced`: it is shown instead"

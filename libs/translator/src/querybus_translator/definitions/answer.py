@@ -121,7 +121,7 @@ def answer_question(
         )
     if isinstance(asked, Unread) or _wants_lines(question, asked):
         return None
-    return compiled_answer(asked.request, asked.layer, defined, language, asker, question)
+    return compiled_answer(asked.request, asked.layer, defined, language, asker, question, asked.followed)
 
 
 def without_unread(
@@ -331,7 +331,8 @@ def asked_in_thread(question: str, earlier: Sequence[str], defined: Defined, ask
                     compile_request(changed.layer, changed.request, defined.catalog.dialect, asker), Compiled
                 )
             )
-            found = changed if is_possible else found
+            if is_possible:
+                found = replace(changed, followed=before.request) if isinstance(changed, Asked) else changed
         before = found if isinstance(found, Asked) else None
     return found
 
@@ -342,12 +343,21 @@ def _continues(question: str, found: Asked | Unread | Several) -> bool:
 
 
 def compiled_answer(
-    request: Request, layer: Layer, defined: Defined, language: Language, asker: Asker, question: str = ""
+    request: Request,
+    layer: Layer,
+    defined: Defined,
+    language: Language,
+    asker: Asker,
+    question: str = "",
+    followed: Request | None = None,
 ) -> ByDefinition | NotByDefinition | None:
-    """Return the answer to a request, or why there is none; None where other means may still answer a question."""
+    """Return the answer to a request, or why there is none; None where other means may still answer a question.
+
+    `followed` is the request of the question before, where this one changes it.
+    """
     compiled = compile_request(layer, request, defined.catalog.dialect, asker)
     if isinstance(compiled, Compiled):
-        read_as = reading_of(layer, request, language, defined.flags)
+        read_as = reading_of(layer, request, language, defined.flags, followed)
         text = read_as.text + noted(layer, compiled.notes, language)
         return ByDefinition(
             compiled.sql,

@@ -28,10 +28,16 @@ _GRAINS_ZH: Final = {
 }  # fmt: skip
 
 
-def reading_of(layer: Layer, request: Request, language: Language, flags: Mapping[str, Value] | None = None) -> Reading:
+def reading_of(
+    layer: Layer,
+    request: Request,
+    language: Language,
+    flags: Mapping[str, Value] | None = None,
+    followed: Request | None = None,
+) -> Reading:
     """Return the request in one sentence, with what each figure means by whose definition, and in its parts.
 
-    `flags` say yes or no. Filters are numbered `f1`.. and shown groups `g1`.. in their order, as a change of them counts.
+    `flags` say yes or no. Conditions that `followed` has as well are marked as carried over from it. Filters are numbered `f1`.. and shown groups `g1`.. in their order, as a change of them counts.
     """
     is_english = language == "en"
     figures = tuple(label_of(name, _words(layer, name), language) for name in request.metrics)
@@ -39,7 +45,7 @@ def reading_of(layer: Layer, request: Request, language: Language, flags: Mappin
         _group(layer, item.field, item.grain.value if item.grain else "", language, item.via)
         for item in shown_groups(request)
     ]
-    filters = _filters(layer, request, language, flags or {})
+    filters = _filters(layer, request, language, flags or {}, followed)
     order = next(_order(request, language), "")
     period = _period(request.period, language) if request.period is not None else ""
     parts = [(", " if is_english else "、").join(figures)]
@@ -56,7 +62,7 @@ def reading_of(layer: Layer, request: Request, language: Language, flags: Mappin
         measures=figures,
         entities=tuple(dict.fromkeys(_dataset(layer, name, language) for home in homes for name in home)),
         filters=filters,
-        period=_reading_period(layer, request, period, language),
+        period=_reading_period(layer, request, period, language, followed),
         groups=tuple(ReadingGroup(id=f"g{place}", text=text) for place, text in enumerate(groups, 1)),
         order=order,
         limit=request.limit,
@@ -74,7 +80,7 @@ def shown_groups(request: Request) -> list[Dimension]:
 
 
 def _filters(
-    layer: Layer, request: Request, language: Language, flags: Mapping[str, Value]
+    layer: Layer, request: Request, language: Language, flags: Mapping[str, Value], followed: Request | None
 ) -> tuple[ReadingFilter, ...]:
     filters = [
         ReadingFilter(
@@ -82,6 +88,7 @@ def _filters(
             text=_condition(layer, item, language, flags),
             field=_compared(layer, item, language),
             value=_meant(layer, item.field, item.values[0], language) if is_of_one_value(item) else "",
+            carried=followed is not None and item in followed.filters,
         )
         for place, item in enumerate(request.filters, 1)
     ]
@@ -89,7 +96,11 @@ def _filters(
     return (
         *filters,
         *(
-            ReadingFilter(id=f"f{place}", text=label_of(name, layer.filters[name].words, language))
+            ReadingFilter(
+                id=f"f{place}",
+                text=label_of(name, layer.filters[name].words, language),
+                carried=followed is not None and name in followed.named,
+            )
             for place, name in enumerate(named, len(filters) + 1)
         ),
     )
@@ -100,7 +111,9 @@ def is_of_one_value(item: Filter) -> bool:
     return item.op in {Op.EQUAL, Op.IN, Op.IS} and len(item.values) == 1 and not item.per
 
 
-def _reading_period(layer: Layer, request: Request, text: str, language: Language) -> ReadingPeriod | None:
+def _reading_period(
+    layer: Layer, request: Request, text: str, language: Language, followed: Request | None
+) -> ReadingPeriod | None:
     period = request.period
     if period is None:
         return None
@@ -112,6 +125,7 @@ def _reading_period(layer: Layer, request: Request, text: str, language: Languag
         field=_field(layer, date, language) if date and date != OWN_DATE else "",
         first=period.start.isoformat() if period.start is not None else None,
         last=last.isoformat() if last is not None else None,
+        carried=followed is not None and period == followed.period,
     )
 
 

@@ -46,6 +46,8 @@ class Asked:
     """The datasets that the question names: they say which of several paths is meant."""
     steps: tuple[str, ...] = ()
     """The relation that was chosen where it was asked which one is meant."""
+    followed: Request | None = None
+    """The request of the question before, which this one changes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ Status = Literal["queued", "running", "finished"]
 class View(BaseModel):
     """An object of an answer: what it names is what leaves. Members for analysts only bear the mark ANALYSTS."""
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(defer_build=True, extra="allow")
 
 
 class FormatView(View):
@@ -129,6 +129,7 @@ class ReadingFilterView(View):
     text: str
     field: str
     value: str
+    carried: bool = Field(description="set by the question before, which this one changes")
 
 
 class ReadingPeriodView(View):
@@ -138,6 +139,7 @@ class ReadingPeriodView(View):
     field: str
     first: str | None
     last: str | None
+    carried: bool = Field(description="set by the question before, which this one changes")
 
 
 class ReadingGroupView(View):

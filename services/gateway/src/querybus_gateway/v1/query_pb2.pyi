@@ -244,28 +244,32 @@ class Confirmation(_message.Message):
     def __init__(self, reason: _Optional[str] = ..., kind: _Optional[str] = ..., sql_sha256: _Optional[str] = ..., rows_affected: _Optional[int] = ..., rows_known: _Optional[str] = ..., rows_affected_max: _Optional[int] = ..., table: _Optional[str] = ..., columns: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ReadingFilter(_message.Message):
-    __slots__ = ("id", "text", "field", "value")
+    __slots__ = ("id", "text", "field", "value", "carried")
     ID_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
     FIELD_FIELD_NUMBER: _ClassVar[int]
     VALUE_FIELD_NUMBER: _ClassVar[int]
+    CARRIED_FIELD_NUMBER: _ClassVar[int]
     id: str
     text: str
     field: str
     value: str
-    def __init__(self, id: _Optional[str] = ..., text: _Optional[str] = ..., field: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    carried: bool
+    def __init__(self, id: _Optional[str] = ..., text: _Optional[str] = ..., field: _Optional[str] = ..., value: _Optional[str] = ..., carried: _Optional[bool] = ...) -> None: ...
 
 class ReadingPeriod(_message.Message):
-    __slots__ = ("text", "field", "first", "last")
+    __slots__ = ("text", "field", "first", "last", "carried")
     TEXT_FIELD_NUMBER: _ClassVar[int]
     FIELD_FIELD_NUMBER: _ClassVar[int]
     FIRST_FIELD_NUMBER: _ClassVar[int]
     LAST_FIELD_NUMBER: _ClassVar[int]
+    CARRIED_FIELD_NUMBER: _ClassVar[int]
     text: str
     field: str
     first: str
     last: str
-    def __init__(self, text: _Optional[str] = ..., field: _Optional[str] = ..., first: _Optional[str] = ..., last: _Optional[str] = ...) -> None: ...
+    carried: bool
+    def __init__(self, text: _Optional[str] = ..., field: _Optional[str] = ..., first: _Optional[str] = ..., last: _Optional[str] = ..., carried: _Optional[bool] = ...) -> None: ...
 
 class ReadingGroup(_message.Message):
     __slots__ = ("id", "text")

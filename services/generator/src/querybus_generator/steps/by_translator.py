@@ -146,6 +146,7 @@ def _read(reading: Translated, catalog: Catalog, assumed: tuple[str, ...]) -> An
         catalog_fingerprint=catalog.fingerprint,
         reading=reading.reading,
         assumptions=assumed,
+        carried=reading.carried,
         confidence=reading.confidence,
     )
 

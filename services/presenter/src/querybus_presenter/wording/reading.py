@@ -65,6 +65,13 @@ def reading(
     )
 
 
+def with_carried(read_as: Reading, carried: Sequence[str]) -> Reading:
+    """Return a reading whose conditions with these ids are marked as taken over from the last question."""
+    period = read_as.period and read_as.period.model_copy(update={"carried": "period" in carried})
+    filters = tuple(item.model_copy(update={"carried": item.id in carried}) for item in read_as.filters)
+    return read_as.model_copy(update={"period": period, "filters": filters}) if carried else read_as
+
+
 def _described(words: Phrases) -> str | None:
     """Return an inner query in words, as it stands within a sentence."""
     line = _Arm(words, (), None).reading().text.removesuffix(words.texts.reading["line"][-1])

@@ -195,21 +195,22 @@ function chips(answer, context) {
   const { texts } = context;
   const reading = answer.reading;
   const refine = (change, said) => context.goOn((key) => context.bus.refine(answer.query_id, change, { key }), said);
-  const chip = (text, remove, edit) =>
+  const chip = (text, remove, edit, isCarried) =>
     h(
       "span",
-      { class: "chip" },
+      { class: isCarried ? "chip carried" : "chip" },
+      isCarried ? h("span", { class: "quiet", title: texts.carriedHint }, texts.carried) : null,
       edit ? h("button", { type: "button", class: "edit", title: texts.change(text), onclick: edit }, text) : h("span", {}, text),
       button("×", remove, { class: "remove", "aria-label": texts.without(text), title: texts.without(text) }),
     );
   const made = [];
   if (reading.period) {
     const text = reading.period.text;
-    made.push(chip(text, () => refine({ without: ["period"] }, texts.without(text)), () => periodForm(answer, context, refine)));
+    made.push(chip(text, () => refine({ without: ["period"] }, texts.without(text)), () => periodForm(answer, context, refine), reading.period.carried));
   }
   for (const filter of reading.filters) {
     const edit = filter.field && filter.value ? () => valueForm(answer, filter, context, refine) : null;
-    made.push(chip(filter.text, () => refine({ without: [filter.id] }, texts.without(filter.text)), edit));
+    made.push(chip(filter.text, () => refine({ without: [filter.id] }, texts.without(filter.text)), edit, filter.carried));
   }
   const isOnlyGroups = reading.measures.length > 0;
   for (const group of isOnlyGroups ? reading.groups : []) {

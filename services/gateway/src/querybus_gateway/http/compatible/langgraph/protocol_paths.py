@@ -44,7 +44,7 @@ router = router_of("/threads/{thread_id}")
 class CommandRequest(BaseModel):
     """A command of the protocol."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="ignore")
 
     id: int | str | None = None
     method: str = Field(max_length=100)
@@ -54,7 +54,7 @@ class CommandRequest(BaseModel):
 class Subscription(BaseModel):
     """Which events of a thread are wanted, and behind which `seq`."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="ignore")
 
     channels: tuple[str, ...] = Field(max_length=100)
     namespaces: tuple[tuple[str, ...], ...] | None = None

@@ -27,7 +27,7 @@ router = router_of()
 class MessagesRequest(BaseModel):
     """A conversation whose last message of a person is the question, or the question alone."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="ignore")
 
     messages: Any = None
     question: str | None = None

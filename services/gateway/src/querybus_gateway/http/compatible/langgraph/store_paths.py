@@ -28,7 +28,7 @@ router = router_of("/store")
 class ItemsRequest(BaseModel):
     """Which entries are wanted: of a namespace `[connection, kind]`, its beginning or all, closest to a question."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="ignore")
 
     namespace_prefix: tuple[str, ...] = Field(default=(), max_length=10)
     filter: dict[str, Any] | None = None

@@ -13,7 +13,7 @@ MODEL: Final = "querybus"
 
 class _Request(BaseModel):
     # Temperature, penalties, tools and the like: chat front ends send them to whatever they talk to.
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="ignore")
 
 
 class Part(_Request):
