@@ -20,9 +20,11 @@ from querybus.text.language import detect_language, grammar_faults
 from querybus_translator.answers.clarify import choice_of
 from querybus_translator.answers.confidence import calibrated
 from querybus_translator.answers.follow import follow
+from querybus_translator.answers.narrow import narrowed
 from querybus_translator.answers.near import near_questions
 from querybus_translator.answers.offered import says_nothing
 from querybus_translator.answers.options import OPTIONS_MAX, suggest
+from querybus_translator.failsafe import reads_or
 from querybus_translator.language.courtesy import without_courtesy
 from querybus_translator.language.lexicon import Op, lexicon
 from querybus_translator.language.sentence import sentence
@@ -35,7 +37,7 @@ from querybus_translator.schema.phrases import Node, NodeKind
 from querybus_translator.schema.roles import without_shadow_views
 from querybus_translator.threads.carried import carried_parts
 from querybus_translator.threads.complete import is_fragment, stands_by_itself
-from querybus_translator.threads.follow_words import follow_up
+from querybus_translator.threads.follow_words import follow_up, refers_back
 from querybus_translator.whose import with_own_keys
 from querybus_translator.writing.form import Form, describe
 from querybus_translator.writing.write import write
@@ -100,6 +102,15 @@ class QuestionRead:
     notes: tuple[str, ...]
 
 
+def _nothing_read() -> Translated | NotRead:
+    return NotRead(Trigger.AMBIGUOUS_QUESTION, "", ())
+
+
+def _no_sql() -> str | None:
+    return None
+
+
+@reads_or(_nothing_read)
 def translate(
     question: str,
     catalog: Catalog,
@@ -139,12 +150,14 @@ def _translate(
     return answer_from(read, index, language, asks_back=asks_back)
 
 
+@reads_or(_no_sql)
 def likely_sql(question: str, catalog: Catalog, *, today: date) -> str | None:
     """Return the SQL of the best reading, however unsure: by its shape alike statements are found. Never run."""
     readings = read_question(question, index_of(catalog), today).readings
     return readings[0].written.sql if readings else None
 
 
+@reads_or(_nothing_read)
 def translate_in_thread(
     question: str,
     earlier: Sequence[str],
@@ -179,6 +192,12 @@ def _translate_in_thread(
         return answer_from(read_question(said.text, index, today), index, spoken, asks_back=asks_back)
     previous = last_form(earlier, index, today)
     followed = follow(previous, question, index, today) if previous is not None else None
+    if (followed is None or not is_sure(followed)) and refers_back(follow_up(question).text):
+        # What refers back is never answered as if it stood alone.
+        own = read.readings[0] if previous is not None and read.readings else None
+        followed = narrowed(previous, question, own, index) if previous is not None and own is not None else None
+        if followed is None or not is_sure(followed):
+            return NotRead(Trigger.AMBIGUOUS_QUESTION, question.strip(" ?？。.!"), ())
     if followed is None or not is_sure(followed):
         # "As a percentage" is no question about whatever column is called so.
         is_left = isinstance(alone, Translated) and not _stands_alone(read) and read.readings[0].form.is_plain
@@ -221,6 +240,8 @@ def last_form(earlier: Sequence[str], index: CatalogIndex, today: date) -> Form 
         is_whole = form is None or stands_by_itself(question, read.nodes, previous, index, today)
         if form is not None and not is_whole and (alone is None or _follows(question, read)):
             changed = follow(form, question, index, today)
+            if (changed is None or not is_sure(changed)) and refers_back(follow_up(question).text):
+                changed, alone = narrowed(form, question, read.readings[0], index) if read.readings else None, None
         previous = question
         best = changed if changed is not None and is_sure(changed) else alone
         # A question that was asked about changed nothing.

@@ -29,7 +29,7 @@ from querybus_translator.readers.reading import Reading
 from querybus_translator.readers.targets import read_targets
 from querybus_translator.resolve import resolve
 from querybus_translator.schema.index import CatalogIndex
-from querybus_translator.schema.labels import known_by
+from querybus_translator.schema.labels import key_columns, known_by
 from querybus_translator.schema.nodes import read_nodes
 from querybus_translator.schema.phrases import Node, NodeKind, hints_of
 from querybus_translator.threads.follow_words import FollowUp, asks_which, follow_up
@@ -218,7 +218,16 @@ def _changed(previous: Form, sketch: Sketch, *, adds: bool) -> Form | None:
             else Comparison(_count(form), condition.operator, condition.right)
         )
         form = replace(form, having=(*(one for one in form.having if one.left != counted.left), counted))
-    return form
+    return _each_row(form, sketch.index)
+
+
+def _each_row(form: Form, index: CatalogIndex) -> Form:
+    """ "Who paid the most of them?": rows that are ranked by a figure of others are grouped, each by itself."""
+    shown = [target.column for target in form.targets if target.column is not None and target.aggregate is None]
+    if form.group or len(shown) < len(form.targets) or not any(one.by.aggregate is not None for one in form.order):
+        return form
+    keys = (key for column in shown for key in key_columns(index, column.table))
+    return replace(form, group=tuple(dict.fromkeys((*keys, *shown))), distinct=False)
 
 
 def _count(form: Form) -> Measure:

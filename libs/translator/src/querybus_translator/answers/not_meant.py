@@ -314,6 +314,11 @@ def _lists_figures(whole: Whole) -> bool:
     target = whole.form.targets[0] if len(whole.form.targets) == 1 else None
     if target is None or target.aggregate is not None or whole.form.order or whole.form.group or target.column is None:
         return False
+    said = " ".join(node.text.lower() for node in whole.sketch.nodes)
+    if any(asked in said for asked in _HOW_MUCH) and whole.sketch.is_numeric(target.column):
+        # A list of amounts says of nothing how much it comes to; the price of one row does.
+        one = [item for item in _comparisons(whole.form.where) if item.operator is Operator.EQUAL]
+        return whole.form.limit is None and not one and not whole.sketch.is_key(target.column)
     periods = any(node.kind is NodeKind.PERIOD for node in whole.sketch.nodes)
     asks = any(node.op is Op.SHOW or node.kind is NodeKind.TEXT for node in whole.sketch.nodes)
     is_figure = whole.sketch.is_numeric(target.column) and not whole.sketch.is_key(target.column)
@@ -328,6 +333,7 @@ def _lists_figures(whole: Whole) -> bool:
 _BOUNDS = frozenset({Operator.GREATER, Operator.AT_LEAST, Operator.LESS, Operator.AT_MOST})
 _WITHIN = frozenset({Operator.CONTAINS, Operator.STARTS, Operator.ENDS})
 _SAID_MIN = 0.9
+_HOW_MUCH: Final = ("how much", "多少钱")
 _NEAR_MIN = 0.8
 _DEED_ENDINGS = ("al", "ing", "ment", "ation", "ion", "ery")
 

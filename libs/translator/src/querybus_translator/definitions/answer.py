@@ -28,6 +28,7 @@ from querybus_translator.definitions.naming.vocabulary import currency_of, is_co
 from querybus_translator.definitions.naming.words import question_words
 from querybus_translator.definitions.outcome import Asked, Several, Unread
 from querybus_translator.definitions.reader import read_change, read_request
+from querybus_translator.failsafe import reads_or
 from querybus_translator.language.names import name_words
 from querybus_translator.threads.complete import is_complete
 from querybus_translator.threads.follow_words import follow_up
@@ -98,6 +99,11 @@ def answer_metrics(
     return found or NotByDefinition("", "Nothing is asked for.", ())
 
 
+def _not_defined() -> ByDefinition | NotByDefinition | None:
+    return None
+
+
+@reads_or(_not_defined)
 def answer_question(
     question: str, earlier: Sequence[str], defined: Defined, asker: Asker, language: Language
 ) -> ByDefinition | NotByDefinition | None:

@@ -63,6 +63,15 @@ class JoinGraph:
         result = [item for item in self._edges.get(one, ()) if {item.source, item.target} == {one, other}]
         return tuple(sorted(result, key=lambda item: item.cost))
 
+    def leads_to_one(self, start: int, end: int) -> bool:
+        """Return whether each row of one table has at most one of another, by the keys of its cheapest way there."""
+        at = start
+        for edge in self.path((start,), end) or () if start != end else ():
+            if edge.source != at or not edge.to_one:
+                return False
+            at = edge.target
+        return at == end
+
     def rival_keys(self, edge: Edge, hints: frozenset[str]) -> tuple[Edge, ...]:
         """Return the other keys that join the same two tables as cheaply; none where a hint distinguishes them."""
         rivals = tuple(

@@ -35,6 +35,7 @@ from querybus_translator.schema.meant import (
     links_meant,
     takes_place,
 )
+from querybus_translator.schema.negations import without_named_negations
 from querybus_translator.schema.phrases import (
     Node,
     NodeKind,
@@ -79,7 +80,7 @@ def read_nodes(question: str, index: CatalogIndex, today: date) -> tuple[Node, .
         nodes.append(span.node)
         end = span.start
     nodes.reverse()
-    return tuple(with_names(of_their_columns(list(with_figures(nodes, index))), index))
+    return tuple(with_names(of_their_columns(without_named_negations(list(with_figures(nodes, index)), index)), index))
 
 
 def _cut_chinese(tokens: Sequence[Token], index: CatalogIndex) -> list[Token]:

@@ -64,8 +64,15 @@ def values_at(tokens: Sequence[Token], start: int, end: int, index: CatalogIndex
         result = _stored_verbs(key, index)
     # What is stored just as it was said needs no other spelling beside it.
     said = {link.table: link.column for link in result}
-    result += [link for link in _stored_otherwise(key, index) if said.get(link.table, link.column) == link.column]
-    return result
+    others = () if len(key) == 1 and _is_small_word(tokens, start) else _stored_otherwise(key, index)
+    return result + [link for link in others if said.get(link.table, link.column) == link.column]
+
+
+def _is_small_word(tokens: Sequence[Token], place: int) -> bool:
+    """Whether a word is "us" or "it", and no code: it stands neither in capitals nor behind "the"."""
+    token = tokens[place]
+    is_code = token.text.isupper() and len(token.text) > 1
+    return token.norm in lexicon().stopwords and not is_code and (place == 0 or tokens[place - 1].norm != "the")
 
 
 def _is_article(tokens: Sequence[Token], place: int) -> bool:

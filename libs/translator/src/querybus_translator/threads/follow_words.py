@@ -84,14 +84,25 @@ def refers_back(text: str) -> bool:
     return _referring().search(text) is not None
 
 
+def speaks_of_owners(text: str) -> bool:
+    """Return whether a text asks for what belongs to the rows that were spoken of: "their fines", 他们的罚款."""
+    return _OWNERS.search(text) is not None
+
+
+_OWNERS: Final = re.compile(r"\b(?:their|its)\b|[它他她]们的", re.IGNORECASE)
+
+
 @lru_cache(maxsize=1)
 def _referring() -> re.Pattern[str]:
     words = _words()["refers"]
     english = "|".join(re.escape(word) for word in words if word.isascii())
     chinese = "|".join(word for word in words if not word.isascii())
+    # "Who lives there?" speaks of a place, "how many are there?" of none.
+    place = r"(?<!\bis )(?<!\bare )(?<!\bwas )(?<!\bwere )\bthere(?=\W*$)"
     # Whose "and their orders" are was said in the same sentence; 其他 and 其余 are others, 及其 is "and its".
     return re.compile(
-        rf"(?<!\band )(?<!\bwith )(?<!\bby )\b(?:{english})\b|{chinese}|(?<![及和与])其(?![他它余次实])", re.IGNORECASE
+        rf"(?<!\band )(?<!\bwith )(?<!\bby )\b(?:{english})\b|{place}|{chinese}|(?<![及和与])其(?![他它余次实])",
+        re.IGNORECASE,
     )
 
 

@@ -7,6 +7,7 @@ alternatives, things that hold at the same time, and the rest together.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Final
 
 from querybus.core.catalog import ColumnKind
@@ -467,12 +468,15 @@ def _combined(sketch: Sketch, form: Form) -> Form:
         without = without_other(form, sketch.index, comparisons)
         if without is not None:
             return without
-        if len(comparisons) != 2 or not excludes(comparisons[0], comparisons[1]):
+        if len(comparisons) < 2 or not all(excludes(one, other) for one, other in pairwise(comparisons)):
             continue
         rest = tuple(condition for condition in form.where if condition not in comparisons)
         has_both = any(node.op is Op.BOTH for node in sketch.nodes)
         if not has_both and are_rows_themselves(form, sketch.index, comparisons):
             return replace(form, where=(*rest, AnyOf(tuple(comparisons))))
+        if len(comparisons) > 2:
+            sketch.doubts += 1.0
+            continue
         of_each = of_each_kind(form, comparisons, rest)
         if of_each is not None:
             return of_each

@@ -133,19 +133,26 @@ def _lie_beyond(
 
 
 def are_rows_themselves(form: Form, index: CatalogIndex, values: Sequence[Comparison]) -> bool:
-    """ "Guests from Germany and France": each guest has one country, so that those of the one and of the other are meant."""
-    homes = {target.home for target in form.targets}
+    """ "Guests from Germany and France": each guest has one country, so that those of the one and of the other are meant.
+
+    It is the same with what a guest has by a key that leads to one row: the country of the guest's town.
+    """
+    figures = [target for target in form.targets if target.aggregate is not None]
+    homes = {target.home for target in figures or form.targets}
     columns = {value.left.column for value in values if value.operator is Operator.EQUAL}
-    tables = {column.table for column in columns if column is not None}
-    if len(homes) != 1 or homes != tables or len(columns) != 1:
+    if len(homes) != 1 or len(columns) != 1:
         return False
-    (home,) = tables
-    counted = all(
-        target.aggregate is Aggregate.SUM or (target.aggregate is Aggregate.COUNT and target.column is None)
-        for target in form.targets
-    )
+    (home,), (column,) = homes, columns
+    if home is None or column is None or not index.graph.leads_to_one(home, column.table):
+        return False
     own = {*labels(index, home, chinese=False), *labels(index, home, chinese=True), *key_columns(index, home)}
-    return counted or all(target.aggregate is None and target.column in own for target in form.targets)
+    if not figures:
+        shown = {target.column for target in form.targets}
+        return shown <= own or (home != column.table and not own.isdisjoint(shown))
+    return bool(form.group) or all(
+        target.aggregate is Aggregate.SUM or (target.aggregate is Aggregate.COUNT and target.column is None)
+        for target in figures
+    )
 
 
 def of_each_kind(form: Form, values: Sequence[Comparison], rest: Sequence[Condition]) -> Form | None:

@@ -122,7 +122,7 @@ class Sketch:
         return None if place is None else self.assignment.picks.get(place)
 
     def op(self, place: int | None) -> Op | None:
-        return None if place is None else self.nodes[place].op
+        return self.nodes[place].op if place is not None and 0 <= place < len(self.nodes) else None
 
     def column(self, place: int | None) -> ColumnRef | None:
         """The column that a node means, None for a table, a value and everything else."""

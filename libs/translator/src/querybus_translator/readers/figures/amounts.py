@@ -258,7 +258,8 @@ def swallowed_totals(sketch: Sketch) -> None:
     figures = [measure for _, measure in sketch.targets if measure.aggregate is not None]
     if sketch.rankings or (len(sketch.targets) != 1 and not figures):
         return
-    is_bare = len(sketch.targets) == 1 and not any(node.op in _LISTING for node in sketch.nodes)
+    lists = any(node.op in _LISTING for node in sketch.nodes) and not _is_ours(sketch)
+    is_bare = len(sketch.targets) == 1 and not lists
     asks_one = " ".join(node.text.lower() for node in sketch.nodes).startswith(_ASKING_ONE)
     for number, (place, measure) in enumerate(sketch.targets):
         if measure.aggregate is not None or not sketch.is_numeric(measure.column):
@@ -289,6 +290,15 @@ def swallowed_totals(sketch: Sketch) -> None:
         # "Fees of the last three months": a figure that adds up, and no list is asked for.
         if sketch.says_sum(place) or (is_bare and adds_up(sketch, measure)):
             sketch.targets[number] = (place, Measure(measure.column, Aggregate.SUM))
+
+
+def _is_ours(sketch: Sketch) -> bool:
+    """ "What was our revenue in May": a figure of the whole house, where no rows are named."""
+    said = any(node.text.lower() in _OURS for node in sketch.nodes) and not sketch.groups
+    return said and all(sketch.table(place) is None for place in range(len(sketch.nodes)))
+
+
+_OURS: Final = frozenset({"our", "we", "us", "我们", "我们的"})
 
 
 def rows_behind(sketch: Sketch, place: int) -> int | None:
