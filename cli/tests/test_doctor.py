@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from querybus.ops.sandbox import Walls, offered_walls
 from querybus_cli.app import app
+from querybus_cli.local.doctor import State, sandbox_check
 
 
 @pytest.fixture(autouse=True)
@@ -34,9 +36,19 @@ def test_an_empty_folder_lacks_nothing_that_was_set_and_names_what_comes_next() 
         "bus bus": "off",
         "model builtin": "off",
         "database shop": "off",
+        "sandbox children": "off" if offered_walls().missing else "ok",
     }
     assert checks["bus bus"]["next"] == "querybus up"
     assert checks["database shop"]["next"] == "querybus connect URL"
+
+
+def test_a_kernel_without_a_wall_is_said_with_what_that_lets_a_child_do() -> None:
+    check = sandbox_check(Walls(landlock=0, has_seccomp=True))
+    assert check.state is State.OFF
+    assert check.detail == "no Landlock: it can read every file of its user"
+    assert "Linux" in check.next
+    assert sandbox_check(Walls(landlock=4, has_seccomp=True)).state is State.OK
+    assert len(Walls().missing) == 2
 
 
 def test_each_database_of_the_file_is_tried(folder: Path) -> None:

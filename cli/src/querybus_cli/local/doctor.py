@@ -17,6 +17,7 @@ from querybus.bus.admin.permissions import OPERATOR
 from querybus.bus.connection import BusRefused, connect
 from querybus.core.options import Options
 from querybus.llm.model_search import BASE_URL, MODEL, ModelTrial, configured_server, try_model
+from querybus.ops.sandbox import Walls, offered_walls
 from querybus.text.words import count_of
 from querybus_cli.local.answers import demo_file, names_of
 from querybus_cli.local.up import is_ready
@@ -61,7 +62,22 @@ async def check_all(connections: Path | None, store: Path, environment: Mapping[
     groups = await asyncio.gather(
         _bus(store, environment), _services(store), _model(environment), _databases(connections, environment)
     )
-    return [check for group in (*groups, _option_defaults(environment), _prompts(environment)) for check in group]
+    return [
+        check
+        for group in (*groups, [sandbox_check(offered_walls())], _option_defaults(environment), _prompts(environment))
+        for check in group
+    ]
+
+
+def sandbox_check(walls: Walls) -> Check:
+    """Return how far the processes that read database files and draw pictures are shut in on this machine."""
+    if not walls.missing:
+        detail = (
+            f"no_new_privs, seccomp and Landlock {walls.landlock} shut in what reads database files and draws pictures"
+        )
+        return Check("sandbox", "children", State.OK, detail)
+    command = "use a Linux kernel of 5.13 or newer with Landlock and seccomp"
+    return Check("sandbox", "children", State.OFF, "; ".join(walls.missing), command)
 
 
 def _prompts(environment: Mapping[str, str]) -> list[Check]:

@@ -20,8 +20,9 @@ from querybus.core.failure import Failure
 from querybus.core.requests.rpc import ExplainReply, ExplainRequest, ProbeReply, ProbeRequest
 from querybus.core.subjects import StageName
 from querybus.ops.clock import system_clock
-from querybus.ops.log import configure_logging
+from querybus.ops.log import configure_logging, get_log
 from querybus.ops.metrics import Metrics
+from querybus.ops.sandbox import offered_walls
 from querybus.ops.settings import load
 from querybus.ops.trace import tracing_of
 from querybus_executor.catalog.publisher import CatalogPublisher, subscriber
@@ -38,6 +39,8 @@ from querybus_executor.results.pages import ResultPages
 from querybus_executor.settings import Settings
 from querybus_executor.sharing.connection_turns import SPARE_PLACES, ConnectionTurns
 from querybus_executor.write import write
+
+_log = get_log(__name__)
 
 CHILDREN_RESERVED = 1
 """Processes of each embedded database for explain and probe only."""
@@ -106,6 +109,13 @@ def build(settings: Settings) -> Service:
     )
 
 
+def _warn_of_missing_walls() -> None:
+    """Write to the log what the children of embedded engines can do here because the kernel lacks a wall."""
+    missing = offered_walls().missing
+    if missing:
+        _log.warning("sandbox.partial", missing="; ".join(missing))
+
+
 def _engines(settings: Settings) -> Engines:
     return Engines(
         children=settings.children + SPARE_PLACES,
@@ -119,6 +129,7 @@ def main() -> None:
     """Run the executor until it is asked to stop."""
     settings = load(Settings)
     configure_logging(settings.log_level, as_json=settings.log_json)
+    _warn_of_missing_walls()
     run_service(build(settings))
 
 

@@ -7,10 +7,13 @@ that names one was refused before. Frames are a four-byte length and the bytes.
 from __future__ import annotations
 
 import json
+import os
 import re
 import struct
 import sys
 from typing import Any, BinaryIO, Final
+
+from querybus.ops.sandbox import enter_sandbox, offered_walls
 
 LENGTH: Final = struct.Struct(">I")
 DRAWN: Final = b"+"
@@ -18,6 +21,14 @@ REFUSED: Final = b"-"
 NO_FONT: Final = b"?"
 """No font of this machine has the Chinese signs of a picture: it would show boxes."""
 REASON_LENGTH_MAX: Final = 300
+_FONTS: Final = (
+    "/usr/share/fonts",
+    "/usr/local/share/fonts",
+    "/etc/fonts",
+    "/usr/share/fontconfig",
+    "/var/cache/fontconfig",
+)
+_FONTS_OF_USER: Final = (".fonts", ".local/share/fonts")
 _CHINESE: Final = re.compile(r"[\u3400-\u9fff]")
 SCALE: Final = 2.0
 """Pixels for each point of the specification: sharp on today's screens."""
@@ -51,8 +62,16 @@ def draw(request: dict[str, Any]) -> bytes:
     return vl_convert.vegalite_to_png(request["spec"], config=request["config"], scale=SCALE, allowed_base_urls=[])
 
 
+def shut_in() -> None:
+    """Give up the network, other programs and every file but fonts and the program itself."""
+    home = os.environ.get("HOME")
+    of_user = () if not home else (f"{home}/{folder}" for folder in _FONTS_OF_USER)
+    enter_sandbox(offered_walls(), reads=(*_FONTS, *of_user))
+
+
 def main() -> None:
     """Draw until the parent closes the pipe."""
+    shut_in()
     is_covered: bool | None = None
     source, target = sys.stdin.buffer, sys.stdout.buffer
     while (data := read_frame(source)) is not None:

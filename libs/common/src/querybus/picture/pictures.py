@@ -50,7 +50,7 @@ class Pictures:
     def __init__(
         self,
         *,
-        command: Sequence[str] = (sys.executable, "-m", "querybus.picture.child"),
+        command: Sequence[str] = (sys.executable, "-P", "-m", "querybus.picture.child"),
         seconds_max: float = SECONDS_MAX,
         idle_seconds_max: float = IDLE_SECONDS_MAX,
     ) -> None:

@@ -25,6 +25,7 @@ from querybus_executor.catalog.column_kinds import kind_of_type, kind_of_values
 from querybus_executor.ports import Estimate, Load, PageSink, Purpose, Rows
 from querybus_executor.results.receive import Receiver
 from querybus_executor.workers.columns import columns_of_frame
+from querybus_executor.workers.confinement import STALE
 from querybus_executor.workers.pool import Child, ChildDied, Children
 
 KILL_GRACE_SECONDS: Final = 0.25
@@ -33,6 +34,8 @@ EXPLAIN_ROWS_MAX: Final = 1
 FIRST_ROWS: Final = 128
 """Up to so many rows come as JSON where no pages are wanted; more of them come as columns."""
 OWN_BYTES_MAX: Final = 256 << 20
+PROCESSES_TRIED_MAX: Final = 3
+"""Of one statement: a process may be shut in with the file that was there before, or without the folder of its views."""
 _KINDS_ROWS_MAX: Final = 200
 _keys = count(1)
 
@@ -116,13 +119,15 @@ class Embedded:
         }
         got_child, asked_at = False, time.monotonic()
         try:
-            async with (
-                asyncio.timeout(seconds_max + KILL_GRACE_SECONDS),
-                self._children.child(reserved=reserved) as child,
-            ):
-                got_child = True
-                self.on_waited(time.monotonic() - asked_at)
-                return await self._answer(child, request, until, pages)
+            async with asyncio.timeout(seconds_max + KILL_GRACE_SECONDS):
+                for _ in range(PROCESSES_TRIED_MAX):
+                    async with self._children.child(reserved=reserved) as child:
+                        got_child = True
+                        self.on_waited(time.monotonic() - asked_at)
+                        answer = await self._answer(child, request, until, pages)
+                    if answer is not None:
+                        return answer
+                return Failure.of(FailureCode.CONNECTION, "the database file is replaced again and again")
         except TimeoutError:
             if got_child:
                 return Failure.of(FailureCode.TIMEOUT, f"the statement was ended after {seconds_max:g} s")
@@ -133,8 +138,10 @@ class Embedded:
 
     async def _answer(
         self, child: Child, request: dict[str, Any], until: float, pages: PageSink | None
-    ) -> tuple[Rows, int | None] | Failure:
+    ) -> tuple[Rows, int | None] | Failure | None:
+        """Return the answer, or None where the process is shut in with other files: another one is to be asked."""
         request["seconds"] = max(0.001, until - time.monotonic())
+        request.pop("open", None)
         if self._key not in child.opened:
             request["open"] = {"key": self._key, **self._opening}
             child.opened.add(self._key)
@@ -162,6 +169,10 @@ class Embedded:
         child.busy = False
         child.tired = bool(frame.get("tired", False))
         error = frame.get("error")
+        if error is not None and error["name"] == STALE:
+            self._opening["folder"] = str(error["text"]) or self._opening.get("folder")
+            self._children.retire_idle()
+            return None
         if error is not None and not into.is_full:
             return self._failure_of(int(error["code"]), str(error["name"]), str(error["text"]), request["sql"])
         rows: list[list[Scalar]] = frame["rows"]

@@ -28,6 +28,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, BinaryIO, Final, Protocol
 
 from querybus_executor.workers.columns import columns_frame
+from querybus_executor.workers.confinement import STALE, Stale
 
 BATCH_ROWS_MAX: Final = 4_096
 FRAME_BYTES_AIM: Final = 256 * 1024
@@ -179,6 +180,9 @@ def serve(
             if opened is not None:
                 databases[opened["key"]] = open_database(opened)
             end, rows = databases[request["run"]].answer(request, out)
+        except Stale as stale:
+            end, rows = error(0, STALE, str(stale))
+            end["tired"] = True
         except Exception as raised:  # noqa: BLE001 - whatever an engine raises, its one caller gets it
             end, rows = failed(raised)
         finish()
@@ -243,8 +247,15 @@ def write(out: BinaryIO, frame: bytes) -> None:
 def resident_kilobytes() -> int:
     """Return how much memory this process has; 0 where the system does not say."""
     # Not ru_maxrss: a process inherits the peak of the one that started it.
+    return 0 if _STATM is None else int(os.pread(_STATM, 64, 0).split()[1]) * _PAGE_KILOBYTES
+
+
+def _opened_statm() -> int | None:
+    """Return the open file of this process's memory: once it is shut in, nothing more of /proc opens."""
     try:
-        with open("/proc/self/statm", "rb", buffering=0) as statm:  # noqa: PTH123 - this runs for every statement
-            return int(statm.read(64).split()[1]) * _PAGE_KILOBYTES
+        return os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
-        return 0
+        return None
+
+
+_STATM: Final = _opened_statm()

@@ -109,6 +109,12 @@ class Children:
         """Children that wait for work."""
         return sum(len(item) for item in self._idle.values())
 
+    def retire_idle(self) -> None:
+        """Lend no child again that waits for work now: it is ended instead."""
+        for idle in self._idle.values():
+            for child in idle:
+                child.tired = True
+
     async def start(self) -> None:
         """Start one child of each sort, so that the first statement does not wait for it."""
         for reserved in (False, True):

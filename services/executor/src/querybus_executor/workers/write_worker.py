@@ -18,6 +18,8 @@ import time
 from pathlib import Path
 from typing import Any, Final
 
+from querybus.ops.sandbox import enter_sandbox, offered_walls
+
 MEMORY_BYTES_MAX: Final = 4 << 30
 BUSY_SECONDS_MAX: Final = 5.0
 PROGRESS_STEPS: Final = 10_000
@@ -154,6 +156,8 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES_MAX, MEMORY_BYTES_MAX))
     request = json.loads(sys.stdin.readline())
     try:
+        # Its journal is made beside the file.
+        enter_sandbox(offered_walls(), reads=(), writes=[str(Path(request["path"]).resolve().parent)])
         _change(request)
     except Exception as raised:  # noqa: BLE001 - whatever an engine raises, its one caller gets it
         code = int(getattr(raised, "sqlite_errorcode", 1) or 1)

@@ -23,6 +23,7 @@ from zoneinfo import ZoneInfo
 import duckdb
 
 from querybus.text.rows.cells import short_cell
+from querybus_executor.workers.confinement import Confinement, Stale
 from querybus_executor.workers.loop import Sent, Statement, error, resident_kilobytes, serve, stream
 
 MEMORY_LIMIT: Final = "512MB"
@@ -116,6 +117,9 @@ class Database:
             if self._opened is not None:
                 self._opened.close()
                 self._opened = None
+            if inode is not None:
+                beside = [] if self._folder is None else [self._folder]
+                Confinement.enter(self._path, inode=inode, reads=[self._path, f"{self._path}.wal", *beside])
             before = resident_kilobytes()
             self._opened = self._open()
             self._inode = inode
@@ -128,6 +132,9 @@ class Database:
         if folder is None and opened.execute(_VIEWS_OF_FILES).fetchall():
             # Views over files beside the database, as lakes have them: these alone, by their own relative paths.
             folder = os.path.dirname(os.path.realpath(self._path))  # noqa: PTH120 - pathlib is not needed here
+            if Confinement.holds_files:
+                opened.close()
+                raise Stale(folder)
         if folder is not None:
             opened.close()
             opened = self._open_over(folder)

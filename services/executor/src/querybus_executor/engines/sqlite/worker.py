@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
+from querybus_executor.workers.confinement import Confinement, sqlite_files
 from querybus_executor.workers.loop import Sent, Statement, error, serve, stream
 
 MEMORY_BYTES_MAX: Final = 1 << 30
@@ -66,6 +67,9 @@ class Database:
         inode = self._stat()
         if self._opened is None or inode != self._inode:
             self.close()
+            if inode is not None:
+                reads, writes = sqlite_files(self._path)
+                Confinement.enter(self._path, inode=inode, reads=reads, writes=writes)
             self._opened = self._open()
             self._inode = inode
         self._plain = _WITH.search(sql) is None

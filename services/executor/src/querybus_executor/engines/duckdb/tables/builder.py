@@ -21,6 +21,7 @@ from typing import Any, Final
 
 import duckdb
 
+from querybus.ops.sandbox import enter_sandbox, offered_walls
 from querybus_executor.engines.duckdb.tables.encodings import utf8_file
 from querybus_executor.engines.duckdb.tables.excel import COLUMNS_MAX, ROWS_MAX, SHEETS_MAX, table_of_sheet
 
@@ -33,6 +34,8 @@ def build(request: dict[str, Any]) -> dict[str, Any]:
     """Make the file at `target` and return which tables it holds and which files could not be read."""
     root, target = str(request["root"]), Path(request["target"])
     target.unlink(missing_ok=True)
+    # What it spills and converts lies beside the target.
+    enter_sandbox(offered_walls(), reads=[root], writes=[str(target.parent)])
     database = duckdb.connect(str(target), config={"memory_limit": MEMORY_LIMIT, "threads": 2})
     # It would print one before the answer.
     database.execute("SET enable_progress_bar = false")
