@@ -88,7 +88,7 @@ test: $(DEV_STAMP) ## the tests that need nothing but the set-up, without the ru
 	@$(BIN)/python -m pytest -q $(PARALLEL) -p tests.support.no_servers --ignore=tests/rules -m "not slow and not servers"
 
 test-slow: $(DEV_STAMP) ## only what `make test` leaves out: slow journeys, and what needs another server
-	@$(BIN)/python -m pytest -q $(PARALLEL) --ignore=tests/rules -m "slow or servers"
+	@$(BIN)/python -m pytest -q $(PARALLEL) --durations=25 --durations-min=10 --ignore=tests/rules -m "slow or servers"
 
 test-all: $(DEV_STAMP) ## every test: those of `make test`, of `make test-slow` and the rules
 	@$(BIN)/python -m pytest -q $(PARALLEL)

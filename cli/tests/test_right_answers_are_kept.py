@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from contextlib import aclosing
 from itertools import cycle
 from pathlib import Path
@@ -17,6 +18,7 @@ from querybus_cli.evaluation.asking import Judged
 from querybus_cli.evaluation.evaluate import REPLAY, evaluate
 from querybus_cli.evaluation.items import Item
 from querybus_executor.engines.sqlite.introspect import open_sqlite_catalog
+from tests.support.corpora import draw
 from tests.support.wrappings import WRAPPINGS
 
 DATA = Path(os.environ.get("QUERYBUS_DATA", Path(__file__).resolve().parents[3] / "shared" / "data")) / "spider"
@@ -28,7 +30,7 @@ pytestmark = [
 ]
 
 
-async def judged_of(items: list[Item], databases: Path) -> list[Judged]:
+async def judged_of(items: Sequence[Item], databases: Path) -> list[Judged]:
     async with aclosing(evaluate([(item,) for item in items], databases, REPLAY, cross_check=True)) as results:
         return [judged async for judged in results]
 
@@ -46,7 +48,7 @@ def names_what_is_not_there(item: Item, databases: Path) -> bool:
 )
 async def test_no_reference_statement_is_changed_refused_or_lost(questions: str, databases: str) -> None:
     rows = json.loads((DATA / questions).read_text("utf-8"))
-    items = [
+    every = [
         Item(
             id=f"{number} {name}",
             database=row["db_id"],
@@ -56,6 +58,7 @@ async def test_no_reference_statement_is_changed_refused_or_lost(questions: str,
         )
         for number, (row, name) in enumerate(zip(rows, cycle(WRAPPINGS), strict=False))
     ]
+    items = draw(every)
     judged = await judged_of(items, DATA / databases)
     by_id = {item.id: item for item in items}
     assert all(item.first_right for item in judged)
@@ -76,6 +79,8 @@ async def test_no_right_answer_of_a_published_model_is_lost() -> None:
         for file in sorted((DATA / "replay").glob("*.jsonl"))
         for number, row in enumerate(map(json.loads, file.read_text("utf-8").splitlines()))
     ]
-    judged = await judged_of(items, DATA / "databases")
-    assert sum(item.first_right for item in judged) > 1_000
+    drawn = draw(items)
+    judged = await judged_of(drawn, DATA / "databases")
+    # Most of the published answers are right, so that the claim is about many.
+    assert sum(item.first_right for item in judged) > len(drawn) / 3
     assert [item.id for item in judged if item.is_broken] == []

@@ -17,6 +17,7 @@ from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure
 from querybus.sql.reply.extract import extract
 from querybus.sql.reply.typography import plain
+from tests.support.corpora import draw
 from tests.support.wrappings import FURTHER_WRAPPINGS, WRAPPINGS
 
 DATA = Path(os.environ.get("QUERYBUS_DATA", Path(__file__).resolve().parents[4] / "shared" / "data")) / "spider"
@@ -26,6 +27,9 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not DATA.is_dir(), reason=f"no shared data in {DATA}; set QUERYBUS_DATA"),
 ]
+
+STATEMENTS_DRAWN = 250
+"""Each of them is read in every layout and wrapping."""
 
 
 @cache
@@ -79,7 +83,7 @@ def squeezed(sql: str) -> str:
 def test_an_answer_that_runs_comes_out_whole_however_it_is_laid_out_and_wrapped(layout: str) -> None:
     dialect = Dialect.MYSQL if layout == "names in backticks" else Dialect.SQLITE
     lost: list[tuple[str, str, str | Failure]] = []
-    for sql in answers():
+    for sql in draw(answers(), STATEMENTS_DRAWN):
         text = LAYOUTS[layout](sql)
         for name, wrap in WRAPPINGS.items():
             result = extract(wrap(text), dialect)
@@ -91,7 +95,7 @@ def test_an_answer_that_runs_comes_out_whole_however_it_is_laid_out_and_wrapped(
 @pytest.mark.parametrize("layout", ["as it is", "a line for each clause"])
 def test_an_answer_of_a_model_comes_out_whole_of_whatever_its_server_lays_around_it(layout: str) -> None:
     lost: list[tuple[str, str, str | Failure]] = []
-    for sql in replayed()[0]:
+    for sql in draw(replayed()[0], STATEMENTS_DRAWN):
         text = LAYOUTS[layout](sql)
         for name, wrap in FURTHER_WRAPPINGS.items():
             result = extract(wrap(text), Dialect.SQLITE)
@@ -102,7 +106,7 @@ def test_an_answer_of_a_model_comes_out_whole_of_whatever_its_server_lays_around
 
 def test_an_answer_that_fails_is_not_cut_until_it_reads_as_another() -> None:
     lost: list[tuple[str, str, str | Failure]] = []
-    for sql in replayed()[1]:
+    for sql in draw(replayed()[1], STATEMENTS_DRAWN):
         for name, wrap in (WRAPPINGS | FURTHER_WRAPPINGS).items():
             result = extract(wrap(sql), Dialect.SQLITE)
             if isinstance(result, str) and squeezed(result) != squeezed(plain(sql)):
