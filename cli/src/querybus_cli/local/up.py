@@ -141,7 +141,9 @@ async def run_up(
                 f"HTTP at 127.0.0.1:{api}, {grpc_text(grpc_apis)}, the bus at {bus.url}\n"
                 f"keys are in {store / KEYS_FILE}, users and subjects of the bus in {store / CLIENTS_FILE}"
             )
-            ready = asyncio.create_task(_report_when_ready(bus, addresses.values(), keys, api, apis, out, first))
+            ready = asyncio.create_task(
+                _report_when_ready(bus, addresses.values(), keys, api, apis, out, first, store / KEYS_FILE)
+            )
             try:
                 await Supervisor(replicas, lambda text: out.print(text, highlight=False)).run()
             finally:
@@ -223,6 +225,7 @@ async def _report_when_ready(
     apis: str,
     out: Console,
     first: FirstSteps,
+    keys_file: Path,
 ) -> None:
     for address in addresses:
         while not await asyncio.to_thread(is_ready, address):  # noqa: ASYNC110 - no event says something of another process
@@ -230,20 +233,35 @@ async def _report_when_ready(
     out.print(f"ready: {apis}", highlight=False, soft_wrap=True)
     for line in connection_notes(await _connections_of(bus)):
         out.print(line, markup=False, highlight=False, soft_wrap=True)
-    link = await asyncio.to_thread(_sign_in_link, f"http://127.0.0.1:{api}", keys[OWNER])
-    if link is not None:
-        out.print(f"\nthe page, signed in once within ten minutes:\n\n  {link}", highlight=False, soft_wrap=True)
+    page = f"http://127.0.0.1:{api}"
+    # What lets somebody in is for a person at a terminal: a log is read by others, and kept.
+    is_terminal = out.file.isatty()
+    link = await asyncio.to_thread(_sign_in_link, page, keys[OWNER]) if is_terminal else None
+    for line in entry_lines(page, link, keys_file):
+        out.print(line, markup=False, highlight=False, soft_wrap=True)
     if first.on_ready is not None:
-        await first.on_ready(f"http://127.0.0.1:{api}", keys, link)
+        await first.on_ready(page, keys, link)
         return
     out.print("\nask, for instance:\n", highlight=False)
-    for line in (
-        f'  querybus ask "How many customers are there?" --url http://127.0.0.1:{api}',
-        f"  curl -s http://127.0.0.1:{api}/v1/queries -H 'Prefer: wait=20' -H 'Content-Type: application/json' \\",
-        f"    -H 'Authorization: Bearer {keys['analyst']}' \\",
+    for line in example_lines(page, keys["analyst"] if is_terminal else None):
+        out.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def entry_lines(page: str, link: str | None, keys_file: Path) -> list[str]:
+    """Return how to sign in at the page: by the link, or without one by a key of the file."""
+    if link is not None:
+        return [f"\nthe page, signed in once within ten minutes:\n\n  {link}"]
+    return [f"\nthe page: {page}; a key to sign in with is in {keys_file}"]
+
+
+def example_lines(page: str, key: str | None) -> list[str]:
+    """Return two ways to ask a first question; without a key its place is named."""
+    return [
+        f'  querybus ask "How many customers are there?" --url {page}',
+        f"  curl -s {page}/v1/queries -H 'Prefer: wait=20' -H 'Content-Type: application/json' \\",
+        f"    -H 'Authorization: Bearer {key or '<key>'}' \\",
         '    -d \'{"question": "How many customers are there?"}\'\n',
-    ):
-        out.print(line, highlight=False, soft_wrap=True)
+    ]
 
 
 async def _connections_of(bus: EmbeddedNats) -> tuple[Connection, ...]:

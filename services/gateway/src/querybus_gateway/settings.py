@@ -116,7 +116,7 @@ class Settings(ServiceSettings):
     public_url: str = Field(
         default="",
         pattern=r"^(https?://[^/\s]+(/\S*)?)?$",
-        description="what links in answers begin with; empty: as a request came",
+        description="what links in answers begin with; empty: the address that listens, never the Host header",
     )
     trusted_proxies: str = Field(
         default="", description="addresses or networks, separated by commas, whose X-Forwarded-For is believed"

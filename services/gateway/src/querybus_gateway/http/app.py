@@ -261,7 +261,7 @@ def http_api(
     """Return the HTTP application; pages of `cors_origins` may call it from a browser.
 
     Of `apis`, `openai` adds `/openai/v1`, `langgraph` the paths of LangGraph's server, `page` the page for people; `more` are
-    paths that are no part of the document. Links in answers begin with `public_url`; without it with what a request was sent to.
+    paths that are no part of the document. Links in answers begin with `public_url`; without it with the address that listens.
     """
     app = FastAPI(
         title="QueryBus",

@@ -241,8 +241,18 @@ async def caller_of(
 
 
 def links_base(request: Request) -> str:
-    """Return what links in answers begin with, without a slash at the end: as configured, else as the request came."""
-    return str(request.app.state.public_url or request.base_url).rstrip("/")
+    """Return what links in answers begin with, without a slash at the end: as configured, else the address that listens.
+
+    Never the Host header: whoever sends it chose it, and a link to a picture opens that picture.
+    """
+    configured = str(request.app.state.public_url)
+    if configured:
+        return configured.rstrip("/")
+    listening: tuple[str, int | None] | None = request.scope.get("server")
+    if listening is None:
+        return ""
+    host, port = listening
+    return f"{request.scope['scheme']}://{f'[{host}]' if ':' in host else host}{f':{port}' if port else ''}"
 
 
 Ticket = Annotated[

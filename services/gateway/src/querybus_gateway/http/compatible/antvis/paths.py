@@ -22,7 +22,7 @@ from querybus.ops.clock import system_clock
 from querybus.picture import PictureForm
 from querybus_gateway.access.credentials import presented_key
 from querybus_gateway.http.compatible.antvis.specs import spec_of
-from querybus_gateway.http.request import JsonResponse, UseCasesOf, problem_response, read_body
+from querybus_gateway.http.request import JsonResponse, UseCasesOf, links_base, problem_response, read_body
 from querybus_gateway.problems import Problem, ProblemCode
 
 ADDRESS_LENGTH_MAX: Final = 24_000
@@ -54,7 +54,7 @@ def antvis_router(key: Key) -> APIRouter:
         address = sealed(spec, await key(), system_clock() + KEPT_MS)
         if len(address) > ADDRESS_LENGTH_MAX:
             return _answer(None, "this is too much data for one picture: send fewer points")
-        return _answer(f"{str(request.base_url).rstrip('/')}/antvis/pictures/{address}.png")
+        return _answer(f"{links_base(request)}/antvis/pictures/{address}.png")
 
     @router.get("/pictures/{address}.png")
     async def picture(
