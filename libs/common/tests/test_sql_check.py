@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from querybus.core.catalog import Catalog, Column, Dialect, Table
-from querybus.core.failure import Failure, FailureCode
+from querybus.core.failure import TRAITS, Failure, FailureCode
 from querybus.core.policy import ConnectionPolicy
 from querybus.sql.check import Checked, check, check_in_doubt, guard
 from querybus.sql.guard.rules import GUARD_RULES
@@ -344,3 +344,61 @@ def test_mysqls_pattern_operator_is_written_also_after_something_else_has_render
 def test_two_queries_are_the_same_but_for_how_names_are_written(one: str, other: str, is_same: bool) -> None:
     assert is_same_query(one, other, Dialect.SQLITE) is is_same
     assert is_same_query(other, one, Dialect.SQLITE) is is_same
+
+
+@pytest.mark.parametrize(
+    ("dialect", "sql"),
+    [
+        (Dialect.SNOWFLAKE, "SELECT CURRENT_DATE + INTERVAL '3 hours ago' AS d FROM customer"),
+        (Dialect.CLICKHOUSE, "SELECT today() + INTERVAL '5 days ago' AS d FROM customer"),
+    ],
+)
+def test_a_text_that_the_rendering_would_lose_is_refused_in_a_way_that_can_be_repaired(dialect: Dialect, sql: str):
+    decision = refusal(sql, dialect)
+    assert (decision.code, decision.facts.rule) == (FailureCode.SYNTAX_ERROR, "rendering")
+
+
+@pytest.mark.parametrize(
+    ("dialect", "sql"),
+    [
+        (Dialect.MYSQL, "SELECT COUNT(*) FROM customer USE INDEX (i_name) WHERE name = 'x'"),
+        (Dialect.MYSQL, "SELECT COUNT(*) FROM customer PARTITION (p0)"),
+        (Dialect.MYSQL, "SELECT SQL_CALC_FOUND_ROWS name FROM customer"),
+        (Dialect.CLICKHOUSE, "SELECT COUNT(*) FROM customer FORMAT JSON"),
+        (Dialect.SNOWFLAKE, "SELECT COUNT(*) FROM customer AT(OFFSET => -60)"),
+        (Dialect.DUCKDB, "SELECT name.upper() FROM customer"),
+        (Dialect.POSTGRESQL, "SELECT factorial(5) FROM customer"),
+        (Dialect.POSTGRESQL, "SELECT (c.name).city FROM customer c"),
+    ],
+)
+def test_what_changes_leaks_and_reaches_nothing_is_refused_in_a_way_that_can_be_repaired(dialect: Dialect, sql: str):
+    assert TRAITS[refusal(sql, dialect).code].to_model
+
+
+def test_a_table_of_another_database_is_not_read_as_ones_own() -> None:
+    known = catalog(Dialect.SNOWFLAKE).model_copy(update={"database": "SHOPDB", "default_schema": "PUBLIC"})
+    own, other = (
+        check(
+            f"SELECT COUNT(*) FROM {name}.PUBLIC.CUSTOMER",
+            dialect=Dialect.SNOWFLAKE,
+            catalog=known,
+            policy=READ_ONLY,
+            row_limit=9,
+        )
+        for name in ("shopdb", "otherdb")
+    )
+    assert isinstance(own, Checked)
+    assert "shopdb" not in own.sql.lower()
+    assert isinstance(other, Failure)
+    assert other.code is FailureCode.TABLE_NOT_FOUND
+
+
+@pytest.mark.parametrize(
+    "word", ["DELETE FROM customer", "INSERT INTO customer SELECT * FROM t", "MERGE INTO customer USING t ON 1 = 1"]
+)
+@pytest.mark.parametrize("name", ["t", "replace", "values", "select1"])
+def test_a_write_behind_with_is_a_write_whatever_its_tables_are_called(word: str, name: str) -> None:
+    for dialect in Dialect:
+        quoted = f'"{name}"' if name == "values" and dialect not in (Dialect.MYSQL, Dialect.BIGQUERY) else name
+        decision = refusal(f"WITH {quoted} AS (SELECT name FROM customer) {word}", dialect)
+        assert decision.code in (FailureCode.SAFETY, FailureCode.SYNTAX_ERROR)

@@ -25,7 +25,7 @@ SELECT @a := 1
 SELECT @@datadir
 --: mysql safety executable_comment
 SELECT 1 /*!50000 UNION SELECT 2 */
---: mysql safety hint
+--: mysql syntax_error hint
 SELECT /*+ MAX_EXECUTION_TIME(0) */ name FROM customer
 --: postgres safety parameter
 SELECT name FROM customer WHERE id = %s

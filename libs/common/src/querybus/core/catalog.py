@@ -159,6 +159,10 @@ class Catalog(_Value):
     dialect: Dialect
     tables: tuple[Table, ...] = ()
     default_schema: str | None = None
+    database: str | None = Field(
+        default=None,
+        description="the database or project in which the schemas stand; None: no such level, or not known",
+    )
     glossary: Mapping[str, str] = Field(default={}, description="business term -> its meaning in words")
     definitions: Mapping[str, str] = Field(
         default={}, description="`metric:revenue`, `dataset:orders` or the like -> the owner's definition, as JSON"
@@ -201,6 +205,12 @@ class Catalog(_Value):
     def schema_of(self, table: Table) -> str | None:
         """Return the schema in which a table stands; None where nothing says it."""
         return table.schema_name or self.default_schema or ENGINES[self.dialect].default_schema
+
+    def is_own_database(self, name: str) -> bool:
+        """Return whether a name before a schema is that of the connection's own database, as far as that is known."""
+        if not ENGINES[self.dialect].has_databases_above_schemas:
+            return False
+        return self.database is None or _alike(self.database, name)
 
     def is_default(self, table: Table) -> bool:
         """Return whether a table stands in the default schema."""
@@ -251,7 +261,7 @@ class Catalog(_Value):
         """32 hex digits of the SHA-256 of the canonical JSON: equal catalogs have equal fingerprints."""
         # Table by table: one call for ten thousand of them would let no other thread work for a third of a second.
         # What has no definitions or day of its own keeps the fingerprint that it had before there were any.
-        left_out = {name for name in ("definitions", "today") if not getattr(self, name)}
+        left_out = {name for name in ("definitions", "today", "database") if not getattr(self, name)}
         hashed = hashlib.sha256(self.model_copy(update={"tables": ()}).model_dump_json(exclude=left_out).encode())
         for table in self.tables:
             hashed.update(table.model_dump_json().encode())

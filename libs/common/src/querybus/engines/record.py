@@ -186,6 +186,14 @@ class Engine:
     reads_files_by_name: bool
     """Whether a quoted name in FROM may be the path of a file."""
     in_operand: InOperand
+    has_databases_above_schemas: bool
+    """Whether a table may be written as database.schema.table."""
+    calls_methods: bool
+    """Whether `value.name()` calls a function with the value before the dot."""
+    types_unknown_to_parser: frozenset[str]
+    """Types of the engine's own that the parser takes for somebody's, in lower case; none that looks names up."""
+    casts_interval_texts: bool
+    """Whether a text is cast to an interval: `'5 days ago'::interval` is what `INTERVAL '5 days ago'` is."""
     recurses_without_word: bool
     """Whether a WITH table may read itself without the word RECURSIVE."""
     aliases_everywhere: bool

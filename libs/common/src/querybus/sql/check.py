@@ -17,7 +17,7 @@ from querybus.sql.guard.rules import Rule, refuse, unsafe
 from querybus.sql.limits.row_limit import bind, limit_of
 from querybus.sql.names.canonical import canonicalise
 from querybus.sql.parse import SQL_BYTES_MAX, Form
-from querybus.sql.render import render
+from querybus.sql.render import lost_text, render
 from querybus.sql.resolve import quoted_texts, resolve
 from querybus.sql.row_security import narrow
 
@@ -122,6 +122,10 @@ def check_in_doubt(
         return unsafe(Rule.RENDERING, detail, decision.facts.name)
     if not set(decision.tables) >= set(tables) or decision.statement.form is not statement.form:
         return unsafe(Rule.RENDERING, "rewritten statement reads other tables")
+    lost = lost_text(guarded.statement.texts, decision.statement.texts, rendered)
+    if lost is not None:
+        detail = f"the text {lost[:80]!r} would be lost; it has to be written in another way"
+        return refuse(FailureCode.SYNTAX_ERROR, Rule.RENDERING, detail, lost)
     resolved = resolve(decision, dialect, lambda: read(sql, dialect, catalog, policy))
     if isinstance(resolved, Failure):
         return resolved

@@ -115,6 +115,13 @@ def _use(node: exp.Table, dialect: Dialect, *, has_ctes: bool) -> TableUse:
     )
 
 
+def cte_of(node: exp.Table, dialect: Dialect) -> exp.CTE | None:
+    """Return the WITH table that a table's name means, or None."""
+    if node.args.get("db") is not None or not isinstance(node.this, exp.Identifier):
+        return None
+    return _cte_named(node, fold_of(node.this, dialect), dialect)
+
+
 def _cte_named(node: exp.Expr, name: str, dialect: Dialect) -> exp.CTE | None:
     """Return the visible WITH table of a folded name; a scalar (`WITH 1 AS x`) is none."""
     child: exp.Expr = node

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import pairwise
 from typing import Any, Final
 
 from sqlglot import Dialect as Grammar
-from sqlglot import ErrorLevel, TokenType, exp, generator
+from sqlglot import ErrorLevel, Token, TokenType, exp, generator
 from sqlglot.errors import ParseError, SqlglotError, TokenError
 
 from querybus.core.catalog import Dialect
@@ -43,7 +43,18 @@ class _Grammars(dict[Dialect, Grammar]):
             result.generator_class.TRANSFORMS[exp.RegexpLike] = _regexp
             # What has rendered this dialect before this has fixed its table of renderings: it is made anew.
             getattr(generator, "_DISPATCH_CACHE", {}).pop(result.generator_class, None)
+        if dialect is Dialect.SQLITE:
+            # NUMERIC keeps a whole number whole; the renderer writes REAL.
+            result.generator_class.TYPE_MAPPING[exp.DataType.Type.DECIMAL] = "NUMERIC"
+        if dialect is Dialect.POSTGRESQL:
+            result.generator_class.TRANSFORMS[exp.LowerHex] = _to_hex
+            result.generator_class.TRANSFORMS[exp.Hex] = _to_hex
+            getattr(generator, "_DISPATCH_CACHE", {}).pop(result.generator_class, None)
         return result
+
+
+def _to_hex(generator: Any, node: exp.Expr) -> str:
+    return str(generator.func("TO_HEX", node.this))
 
 
 def _regexp(generator: Any, node: exp.RegexpLike) -> str:
@@ -91,12 +102,13 @@ class Form(StrEnum):
 class Statement:
     """One parsed statement. `tree` is the query itself, or the described table; None for SHOW TABLES.
 
-    `prefix` is what stands before the rendered tree, e.g. `EXPLAIN `.
+    `prefix` is what stands before the rendered tree, e.g. `EXPLAIN `. `texts` are the texts in quotes, as read.
     """
 
     form: Form
     tree: exp.Expr | None
     prefix: str = ""
+    texts: tuple[str, ...] = ()
 
 
 def parse(sql: str, dialect: Dialect, *, bytes_max: int = RENDERED_BYTES_MAX) -> Statement | Failure:
@@ -112,7 +124,9 @@ def parse(sql: str, dialect: Dialect, *, bytes_max: int = RENDERED_BYTES_MAX) ->
         return refuse(FailureCode.SYNTAX_ERROR, Rule.UNREADABLE, "no statement")
     if len(statements) > 1:
         return _stacked(statements, dialect)
-    return _parse_one(sql, statements[0], dialect)
+    statement = _parse_one(sql, statements[0], dialect)
+    texts = tuple(token.text for token in tokens if token.token_type is TokenType.STRING)
+    return replace(statement, texts=texts) if texts and isinstance(statement, Statement) else statement
 
 
 def parse_change(sql: str, dialect: Dialect, *, bytes_max: int = RENDERED_BYTES_MAX) -> exp.Expr | Failure:
@@ -163,6 +177,8 @@ def _tokens(sql: str, dialect: Dialect) -> list[Any] | Failure:
     except PARSER_ERRORS:
         return refuse(FailureCode.SYNTAX_ERROR, Rule.UNREADABLE, "the text cannot be split into words")
     _spell_apart(tokens, ENGINES[dialect].function_spellings)
+    if ENGINES[dialect].casts_interval_texts:
+        tokens = _keep_interval_texts(tokens)
     return over_the_caps(tokens, dialect) or tokens
 
 
@@ -171,6 +187,26 @@ def _spell_apart(tokens: list[Any], spellings: Mapping[str, str]) -> None:
     for token, after in pairwise(tokens) if spellings else ():
         if after.token_type is TokenType.L_PAREN and (other := spellings.get(token.text.lower())) is not None:
             token.text = other
+
+
+_NUMBER_AND_UNIT: Final = re.compile(r"\s*[-+]?\d+(\.\d+)?(\s+[A-Za-z]+)?\s*")
+
+
+def _keep_interval_texts(tokens: list[Any]) -> list[Any]:
+    """Write `INTERVAL 'text'` as `'text'::INTERVAL` where the text is more than a number and a unit.
+
+    The parser reads number and unit of such a text and drops the rest: `5 days ago`, `1 day 02:00`.
+    """
+    result: list[Any] = []
+    for token in tokens:
+        last = result[-1] if result else None
+        is_text = last is not None and last.token_type is TokenType.INTERVAL and token.token_type is TokenType.STRING
+        if not is_text or _NUMBER_AND_UNIT.fullmatch(token.text):
+            result.append(token)
+            continue
+        place = {"line": token.line, "col": token.col, "start": token.start, "end": token.end}
+        result[-1:] = [token, Token(TokenType.DCOLON, "::", **place), last]
+    return result
 
 
 def kind_of(sql: str, dialect: Dialect) -> str:
@@ -230,10 +266,14 @@ _WRITES: Final = frozenset(
 
 
 def _kind(tokens: list[Any]) -> str:
-    """Return the first word of a statement, behind brackets and a WITH clause; every query is a SELECT."""
-    depth, first = 0, ""
+    """Return the first word of a statement, behind brackets and a WITH clause; every query is a SELECT.
+
+    Behind a WITH clause a statement begins after a closing bracket; every other word there is a name or a function.
+    """
+    depth, first, before = 0, "", TokenType.WITH
     for token in tokens:
         kind = token.token_type
+        behind, before = before, kind
         if kind is TokenType.L_PAREN:
             depth += 1
             continue
@@ -247,8 +287,11 @@ def _kind(tokens: list[Any]) -> str:
             first = re.sub(r"[^A-Z]", "", word)[:20] or "?"
             if first != "WITH":
                 return "SELECT" if first in _STARTS else first
-        elif depth == 0 and word in _WRITES and kind not in (TokenType.IDENTIFIER, TokenType.STRING):
-            return word
+        elif depth == 0 and behind is TokenType.R_PAREN and kind not in (TokenType.IDENTIFIER, TokenType.STRING):
+            if word in _STARTS:
+                return "SELECT"
+            if word in _WRITES:
+                return word
     return "SELECT"
 
 

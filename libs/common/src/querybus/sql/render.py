@@ -39,6 +39,28 @@ def render(statement: Statement, dialect: Dialect) -> str | Failure:
     return statement.prefix + text
 
 
+def lost_text(written: tuple[str, ...], rendered: tuple[str, ...], sql: str) -> str | None:
+    """Return the first text of a statement that its rendering has in no form, or None.
+
+    Letters and digits are compared: a rendering may change the signs around them, their case, or make a word of a text.
+
+    >>> lost_text(("5 days ago",), ("5 DAYS",), "SELECT INTERVAL '5 DAYS'")
+    '5 days ago'
+    """
+    if not written or written == rendered:
+        return None
+    texts = set(rendered)
+    missing = [text for text in written if text not in texts]
+    if not missing:
+        return None
+    kept = _letters(" ".join(rendered)) + " " + _letters(sql)
+    return next((text for text in missing if _letters(text) not in kept), None)
+
+
+def _letters(text: str) -> str:
+    return "".join(re.findall(r"\w+", text)).casefold()
+
+
 def _function_of(said: str) -> str:
     """Return the function that the renderer speaks of.
 

@@ -19,11 +19,13 @@ from querybus.core.catalog import (
     Catalog,
     Column,
     ColumnKind,
+    Dialect,
     ForeignKey,
     Table,
 )
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Scalar
+from querybus.engines import ENGINES
 from querybus.sql.row_security import reachable_tables
 from querybus_executor.catalog.annotations import Known
 from querybus_executor.catalog.column_kinds import kind_of_type
@@ -96,10 +98,21 @@ async def read_catalog(
         dialect=config.dialect,
         tables=tuple(made),
         default_schema=default_schema,
+        database=_database_of(config),
         glossary=dict(config.glossary),
         definitions=config.definition_pieces,
         today=config.today,
     )
+
+
+def _database_of(config: ConnectionConfig) -> str | None:
+    """Return the database or project that an address names; None where none stands above the schemas."""
+    engine = ENGINES[config.dialect]
+    if not engine.has_databases_above_schemas or engine.is_file:
+        return None
+    url = config.parsed_url
+    named = url.host if config.dialect is Dialect.BIGQUERY else (url.database or "").partition("/")[0]
+    return named or None
 
 
 def _tables(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from sqlglot import exp
 
 from querybus.core.catalog import Dialect
-from querybus.core.failure import Failure
+from querybus.core.failure import Failure, FailureCode
 from querybus.engines import ENGINES
 from querybus.sql.facts import StatementFacts, fold_of, source_names, sources_of
 from querybus.sql.guard.allowed import functions
 from querybus.sql.guard.context import Context
-from querybus.sql.guard.rules import Rule, unsafe
+from querybus.sql.guard.rules import Rule, refuse, unsafe
 
 
 def attribute_calls(facts: StatementFacts, context: Context) -> Failure | None:
@@ -28,8 +28,15 @@ def _attribute_call(facts: StatementFacts, context: Context) -> Failure | None:
     for node in facts.nodes:
         if isinstance(node, exp.Dot) and isinstance(node.args.get("expression"), exp.Identifier):
             name = fold_of(node.expression, context.dialect)
-            if functions.is_dangerous(name) or name not in _attributes(node.this.unnest(), facts, context):
+            if functions.is_dangerous(name):
                 return unsafe(Rule.FUNCTION_QUALIFIED, "column does not exist", node.expression.name)
+            if name not in _attributes(node.this.unnest(), facts, context):
+                return refuse(
+                    FailureCode.COLUMN_NOT_FOUND,
+                    Rule.FUNCTION_QUALIFIED,
+                    "field of a row is not known: name the columns of the table instead",
+                    node.expression.name,
+                )
     return None
 
 

@@ -7,7 +7,7 @@ from sqlglot import exp
 from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure, FailureCode
 from querybus.engines import ENGINES
-from querybus.sql.facts import StatementFacts, fold_of, source_names, sources_of
+from querybus.sql.facts import StatementFacts, cte_of, fold_of, source_names, sources_of
 from querybus.sql.guard.allowed import functions
 from querybus.sql.guard.allowed.system_names import is_system
 from querybus.sql.guard.context import Context
@@ -85,7 +85,28 @@ def _is_in_scope(
 def _struct_names(query: exp.Expr, sources: Sources, dialect: Dialect) -> set[str]:
     if not ENGINES[dialect].has_structs:
         return set()
-    return {name for source in sources_of(query) if (table := sources.of(source)) is not None for name in table.columns}
+    names: set[str] = set()
+    for source in sources_of(query):
+        table = sources.of(source)
+        names |= set(table.columns) if table is not None else _derived_columns(source, dialect)
+    return names
+
+
+def _derived_columns(source: exp.Expr, dialect: Dialect) -> set[str]:
+    """Return the names of the columns of a WITH table or a query in FROM, as far as its text says them."""
+    query: object = source.this
+    if isinstance(source, exp.Table):
+        cte = cte_of(source, dialect)
+        query = cte.this if cte is not None else None
+    alias = source.args.get("alias")
+    listed = alias.args.get("columns") or () if isinstance(alias, exp.TableAlias) else ()
+    names = {fold_of(column, dialect) for column in listed}
+    while isinstance(query, exp.SetOperation | exp.Subquery):
+        query = query.this
+    if isinstance(query, exp.Select):
+        outputs = (output.args.get("alias") or output.this for output in query.expressions if output.this is not None)
+        names |= {fold_of(output, dialect) for output in outputs if isinstance(output, exp.Identifier)}
+    return names
 
 
 def _unknown_qualifier(column: exp.Column, dialect: Dialect) -> Failure:

@@ -14,7 +14,7 @@ from querybus.engines import ENGINES
 from querybus.sql.facts import StatementFacts, is_statement, kind_of_node
 from querybus.sql.guard.allowed import functions
 from querybus.sql.guard.allowed.call import call, typed_call
-from querybus.sql.guard.allowed.nodes import ARGUMENT_RULES, CLAUSES, NODE_RULES, NODES, STRUCTURE
+from querybus.sql.guard.allowed.nodes import ARGUMENT_RULES, CLAUSES, NODE_RULES, NODES, NOT_SUPPORTED, STRUCTURE
 from querybus.sql.guard.context import Context
 from querybus.sql.guard.rules import Rule, refuse, unsafe, written
 
@@ -51,6 +51,9 @@ def _node(node: exp.Expr, dialect: Dialect, allowed_names: frozenset[str]) -> Fa
             if value and name not in structure:
                 rule = ARGUMENT_RULES.get(name, Rule.ARGUMENT)
                 clause = CLAUSES.get(name, name.rstrip("_").replace("_", " ").upper())
+                if (kind, name) in NOT_SUPPORTED:
+                    detail = f"{clause} is not supported here; write the query without it"
+                    return refuse(FailureCode.SYNTAX_ERROR, rule, detail, clause)
                 return unsafe(rule, f"{clause} is not allowed in {kind.__name__.upper()}")
     if kind is exp.Table:
         return _table_form(node, dialect)
@@ -68,12 +71,16 @@ def _refused_node(node: exp.Expr) -> Failure:
         return unsafe(Rule.STATEMENT_KIND, f"{kind} inside a query is not allowed", kind)
     if isinstance(node, exp.Func):
         name = node.sql_names()[0].lower() if node.sql_names() else type(node).__name__
-        return unsafe(
-            Rule.SESSION_FUNCTION if name.startswith(("current", "session")) else Rule.FUNCTION,
-            f"function {name} is not allowed",
-            name,
+        if name.startswith(("current", "session")):
+            return unsafe(Rule.SESSION_FUNCTION, f"function {name} is not allowed", name)
+        if functions.is_dangerous(name):
+            return unsafe(Rule.FUNCTION, f"function {name} is not allowed", name)
+        return refuse(
+            FailureCode.FUNCTION_NOT_FOUND, Rule.FUNCTION, f"function {name} does not exist or is not allowed", name
         )
     rule = NODE_RULES.get(type(node), Rule.NODE)
+    if rule is Rule.HINT:
+        return refuse(FailureCode.SYNTAX_ERROR, rule, "a hint is not supported here; write the query without it")
     return unsafe(rule, f"{type(node).__name__} is not allowed", type(node).__name__)
 
 
@@ -104,6 +111,8 @@ def _data_type(node: exp.Expr, dialect: Dialect) -> Failure | None:
     if node.this in _TYPES_REFUSED:
         return unsafe(Rule.CAST, "type is not allowed", str(node.this))
     if node.this is exp.DataType.Type.USERDEFINED and not ENGINES[dialect].any_word_is_type:
+        if written(node).lower() in ENGINES[dialect].types_unknown_to_parser:
+            return None
         return unsafe(Rule.CAST, "user-defined type is not allowed", written(node))
     return None
 

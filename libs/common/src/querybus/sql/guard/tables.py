@@ -32,9 +32,11 @@ def table_meant(use: TableUse, dialect: Dialect, index: NameIndex) -> KnownTable
     """Return the catalog's table, None for a CTE, `dual` or an array of a row, or why it must not be read."""
     if use.is_cte:
         return None
-    result = index.find(use.name, use.schema) if use.catalog is None else None
-    if result is not None and not (
-        use.schema and use.schema.lower() in SYSTEM_SCHEMAS and not index.knows_schema(use.schema)
+    result = index.find(use.name, use.schema) if index.is_own_database(use.catalog) else None
+    if (
+        result is not None
+        and (use.catalog or "").lower() not in SYSTEM_SCHEMAS
+        and not (use.schema and use.schema.lower() in SYSTEM_SCHEMAS and not index.knows_schema(use.schema))
     ):
         return result
     if use.schema is None and use.name.lower() == "dual" and ENGINES[dialect].dual is not Dual.NONE:

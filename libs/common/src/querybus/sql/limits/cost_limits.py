@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure, FailureCode
-from querybus.sql.facts import StatementFacts, fold_of, source_names, sources_of
+from querybus.sql.facts import StatementFacts, cte_of, fold_of, source_names, sources_of
 from querybus.sql.guard.rules import Rule, refuse
 from querybus.sql.limits.recursion import (
     RECURSION_BOUND_MAX,
@@ -397,14 +397,34 @@ def _unrelated(select: exp.Select, dialect: Dialect) -> int:
                     bare.add(column.name)
             # A column without a qualifier may belong to any source: two of them are taken to relate all.
             unite(set(range(len(sources))) if bare and len(qualified) + len(bare) > 1 else qualified)
-    return len({group[at] for at, source in enumerate(sources) if not _is_small(source)})
+    for at, source in enumerate(sources):
+        unite({at, *(names[name] for name in _lists_of(source, dialect) if name in names)})
+    return len({group[at] for at, source in enumerate(sources) if not _is_small(source, dialect)})
+
+
+def _lists_of(source: exp.Expr, dialect: Dialect) -> set[str]:
+    """Return the sources whose columns a list in FROM unfolds: `UNNEST(v.props)`, `json_each(v.props)`."""
+    unfolds = isinstance(source, exp.Unnest | exp.Lateral) or not isinstance(source.this, exp.Identifier | exp.Query)
+    inner = source if isinstance(source, exp.Unnest) else source.this
+    if not unfolds or not isinstance(inner, exp.Expr):
+        return set()
+    return {fold_of(table, dialect) for column in inner.find_all(exp.Column) if (table := column.args.get("table"))}
 
 
 def _source_name(node: exp.Expr, dialect: Dialect) -> str:
     alias = node.args.get("alias")
-    if isinstance(alias, exp.TableAlias) and alias.this is not None:
-        return fold_of(alias.this, dialect)
+    if isinstance(alias, exp.TableAlias) and (alias.this is not None or alias.args.get("columns")):
+        # BigQuery names the elements of a list where others name the list.
+        return fold_of(alias.this or alias.args["columns"][0], dialect)
     return fold_of(node.this, dialect) if isinstance(node, exp.Table) else f"\x00{id(node)}"
+
+
+_SMALL_ARMS_MAX: Final = 10
+"""Queries of a union that still makes a short list."""
+
+
+def _reads(query: exp.Expr, name: str) -> bool:
+    return any(table.name.lower() == name.lower() for table in query.find_all(exp.Table))
 
 
 def _conjuncts(node: exp.Expr) -> list[exp.Expr]:
@@ -421,9 +441,19 @@ def _conjuncts(node: exp.Expr) -> list[exp.Expr]:
     return nodes
 
 
-def _is_small(source: exp.Expr) -> bool:
+def _is_small(source: exp.Expr, dialect: Dialect) -> bool:
     """Return whether a source has few rows by its text: one aggregate row, VALUES, a short series, `dual`."""
-    inner = source.this if isinstance(source, exp.Subquery) else source
+    inner: object = source.this if isinstance(source, exp.Subquery) else source
+    if isinstance(inner, exp.Table) and (cte := cte_of(inner, dialect)) is not None:
+        # A WITH table that reads itself grows.
+        inner = None if _reads(cte.this, cte.args["alias"].this.name) else cte.this
+    arms = 1
+    while isinstance(inner, exp.SetOperation | exp.Subquery) and not inner.args.get("joins"):
+        if isinstance(inner, exp.SetOperation):
+            arms += 1
+            if arms > _SMALL_ARMS_MAX or not _is_small(exp.Subquery(this=inner.expression.copy()), dialect):
+                return False
+        inner = inner.this
     if isinstance(inner, exp.Select):
         if inner.args.get("from_") is None:
             return True
@@ -438,6 +468,8 @@ def _is_small(source: exp.Expr) -> bool:
                 for expression in inner.expressions
             )
         )
+    if not isinstance(inner, exp.Expr):
+        return False
     if isinstance(inner, exp.Values | exp.Lateral | exp.Unnest | exp.TableFromRows | exp.Alias):
         return True
     return isinstance(inner, exp.Table) and not isinstance(inner.this, exp.Identifier)

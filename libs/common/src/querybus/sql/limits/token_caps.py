@@ -149,7 +149,8 @@ def _instruction(tokens: Sequence[Any], dialect: Dialect) -> Failure | None:
         if token.comments and executes_comments and _executable(token.comments):
             return unsafe(Rule.EXECUTABLE_COMMENT, "a comment that the server would execute")
         if token.token_type is TokenType.HINT:
-            return unsafe(Rule.HINT, "an optimizer hint", "hint")
+            detail = "an optimizer hint is not supported here; write the query without it"
+            return refuse(FailureCode.SYNTAX_ERROR, Rule.HINT, detail, "hint")
     return None
 
 

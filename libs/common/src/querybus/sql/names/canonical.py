@@ -43,7 +43,7 @@ def canonicalise(facts: StatementFacts, index: NameIndex) -> None:
 
 def table_of(use: TableUse, index: NameIndex) -> KnownTable | None:
     """Return the catalog's table that a use means."""
-    return index.find(use.name, use.schema) if use.catalog is None and use.cte is None else None
+    return index.find(use.name, use.schema) if use.cte is None and index.is_own_database(use.catalog) else None
 
 
 def uncanonical(facts: StatementFacts, index: NameIndex) -> Failure | None:
@@ -55,6 +55,8 @@ def uncanonical(facts: StatementFacts, index: NameIndex) -> Failure | None:
         known = table_of(use, index)
         if known is None:
             continue
+        if use.catalog is not None:
+            return refuse(FailureCode.PERMISSION, Rule.RENDERING, "a table with its database", use.written)
         schema = index.schema_of(known)
         if schema is not None and use.schema != fold_known(schema, index.dialect):
             return refuse(FailureCode.PERMISSION, Rule.RENDERING, "a table without its schema", use.written)
@@ -94,6 +96,7 @@ def _rename(node: exp.Table, name: str) -> None:
 
 def _spell(node: exp.Table, known: KnownTable, index: NameIndex) -> None:
     dialect = index.dialect
+    node.set("catalog", None)
     if ENGINES[dialect].table_case_counts and node.name != known.table.name:
         if node.args.get("alias") is None:
             node.set("alias", exp.TableAlias(this=node.this))

@@ -121,6 +121,10 @@ class NameIndex:
             return result[0]
         return next((item for item in result if self._catalog.is_default(item.table)), None)
 
+    def is_own_database(self, name: str | None) -> bool:
+        """Return whether what stands before a schema is nothing, or the connection's own database."""
+        return name is None or self._catalog.is_own_database(name)
+
     def schema_of(self, known: KnownTable) -> str | None:
         """Return the schema in which a table stands, in the catalog's spelling; None where there are no schemas."""
         return known.table.schema_name or self._catalog.default_schema

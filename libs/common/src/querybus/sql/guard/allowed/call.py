@@ -12,6 +12,7 @@ from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure, FailureCode
 from querybus.engines import ENGINES
 from querybus.sql.guard.allowed import functions
+from querybus.sql.guard.allowed.system_names import is_system
 from querybus.sql.guard.rules import Rule, refuse, unsafe
 from querybus.sql.parse import GRAMMARS, PARSER_ERRORS
 
@@ -127,4 +128,11 @@ def _qualified_call(dot: exp.Dot, name: str, dialect: Dialect, allowed_names: fr
             return None
         if dot.this.name.lower() in ENGINES[dialect].function_schemas and name.lower() in allowed_names:
             return None
+    if (
+        ENGINES[dialect].calls_methods
+        and not functions.is_dangerous(name)
+        and not is_system(full, dot.this.name, dialect)
+    ):
+        detail = f"{full} is not supported here: call {name} with its value in brackets"
+        return refuse(FailureCode.FUNCTION_NOT_FOUND, Rule.FUNCTION_QUALIFIED, detail, full)
     return unsafe(Rule.FUNCTION_QUALIFIED, f"function {full} is not allowed", full)

@@ -49,7 +49,7 @@ STRUCTURE: Final[dict[type[exp.Expr], frozenset[str]]] = {
     exp.Join: frozenset({"this", "on", "side", "kind", "using", "method", "match_condition", "nearest", "pivots"})
     # ClickHouse: GLOBAL says where a join is made, and ARRAY JOIN takes several arrays.
     | {"global_", "expressions"},
-    exp.WithFill: frozenset({"step"}),
+    exp.WithFill: frozenset({"from_", "to", "step"}),
     exp.Lateral: frozenset({"this", "view", "outer", "alias", "cross_apply", "ordinality"}),
     exp.With: frozenset({"expressions", "recursive"}),
     exp.CTE: frozenset({"this", "alias", "scalar", "materialized"}),
@@ -62,6 +62,18 @@ STRUCTURE: Final[dict[type[exp.Expr], frozenset[str]]] = {
     exp.TableFromRows: frozenset({"this", "alias"}),
 }
 """Arguments that structural nodes may have; every other kind of node may have all of its own."""
+
+NOT_SUPPORTED: Final[frozenset[tuple[type[exp.Expr], str]]] = frozenset(
+    {
+        (exp.Select, "format"),
+        (exp.Select, "hint"),
+        (exp.Select, "operation_modifiers"),
+        (exp.Union, "format"),
+        (exp.With, "search"),
+        *((exp.Table, name) for name in ("hints", "indexed", "partition", "when", "version", "changes", "final")),
+    }
+)
+"""Arguments that change, leak and reach nothing: they are refused in a way that a new draft can repair."""
 
 ARGUMENT_RULES: Final[dict[str, Rule]] = {
     "into": Rule.INTO,
