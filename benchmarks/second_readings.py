@@ -24,8 +24,9 @@ from querybus.core.messages import (
     Origin,
 )
 from querybus_executor.ports import Rows
-from querybus_executor.results.second_draft import agreement_of, finds_by_slip
+from querybus_executor.results.second_draft import agreement_of, finds_by_slip, joins_by_slip
 from querybus_presenter.confidence import ROW_WEIGHTS
+from querybus_presenter.confidence import share_of as share_of_facts
 from querybus_translator import Translated, translate
 
 TODAY: Final = date(2026, 1, 1)
@@ -49,8 +50,12 @@ def read_beside(
     run: Callable[[str], Rows | None],
     *,
     origin: Origin,
+    doubts: Callable[[str], Sequence[str]] = lambda _: (),
 ) -> Beside:
-    """Return what comes of a statement that runs beside the reading of its question; `run` gives rows as the executor does."""
+    """Return what comes of a statement that runs beside the reading of its question; `run` gives rows as the executor does.
+
+    `doubts` gives those of a statement, as codes.
+    """
     reading = translate(question, catalog, today=TODAY)
     if not isinstance(reading, Translated):
         return Beside(UNREAD, sql)
@@ -65,9 +70,15 @@ def read_beside(
         alternative=Alternative(draft=reading.sql, sql=reading.sql),
         row_limit=1,
         checked=("static",),
-        analysis=Analysis(second_reading=reading.in_words, second_confidence=reading.confidence),
+        analysis=Analysis(
+            second_reading=reading.in_words,
+            second_confidence=reading.confidence,
+            doubts=(*doubts(sql), *(["second_doubtful"] if doubts(reading.sql) else [])),
+        ),
     )
     agreement = agreement_of(first, second, may_replace=finds_by_slip(body, catalog))
+    if agreement is Agreement.DIFFERENT and joins_by_slip(body, second):
+        agreement = Agreement.REPLACED
     return Beside(agreement.value, reading.sql if agreement is Agreement.REPLACED else sql)
 
 
@@ -119,15 +130,27 @@ def moves(known: Sequence[Repaired], weights: Mapping[str, float]) -> dict[str, 
     return result
 
 
-def shares_apart(found: Sequence[tuple[str, bool, str]]) -> dict[str, float]:
-    """Return how well the share of each state, over all databases but one, does on the one: (state, right, database) each."""
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A model's answer: what its confidence is made of, whether it is right, and where."""
+
+    facts: Mapping[str, float]
+    right: bool
+    database: str
+
+
+def answers_apart(found: Sequence[Answered]) -> dict[str, float]:
+    """Fit how sure answers are on all databases but one, and say how well that does on the one."""
     stated: list[tuple[float, bool]] = []
-    for left_out in sorted({database for _, _, database in found}):
-        for state, right, database in found:
-            if database == left_out:
-                others = [r for s, r, d in found if s == state and d != left_out]
-                stated.append((sum(others) / max(1, len(others)), right))
+    for left_out in sorted({item.database for item in found}):
+        weights = draft_weights([item for item in found if item.database != left_out])
+        stated += [(share_of_facts(item.facts, weights), item.right) for item in found if item.database == left_out]
     return _figures(stated)
+
+
+def draft_weights(found: Sequence[Answered]) -> dict[str, float]:
+    """Return the weights of facts in the log odds of being right, as the presenter holds them."""
+    return fit([Example(dict(item.facts), item.right) for item in found], penalty=1.0)
 
 
 def _figures(stated: Sequence[tuple[float, bool]]) -> dict[str, float]:

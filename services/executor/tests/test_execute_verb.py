@@ -463,7 +463,7 @@ async def test_a_draft_without_a_doubt_that_took_long_is_not_run_beside_another(
         None,
     )
     database = ShelfDatabase(found=slow)
-    body = (await answered(with_alternative(approved(), "unused_value"), database)).body
+    body = (await answered(with_alternative(approved(), "unused_table"), database)).body
     assert body.analysis.agreement is Agreement.EQUAL, "a doubt is worth the time"
 
 

@@ -15,7 +15,7 @@ from querybus.core.messages import (
     Scalar,
 )
 from querybus_executor.ports import Rows
-from querybus_executor.results.second_draft import agreement_of, finds_by_slip
+from querybus_executor.results.second_draft import agreement_of, finds_by_slip, joins_by_slip
 
 Cells = list[tuple[Scalar, ...]]
 
@@ -124,3 +124,28 @@ def test_a_first_draft_without_a_row_is_a_slip_only_where_both_ask_for_the_same_
     sql: str, is_slip: bool
 ):
     assert finds_by_slip(approved(sql), HOTEL) is is_slip
+
+
+@pytest.mark.parametrize(
+    ("doubts", "second", "is_shown"),
+    [
+        (("undeclared_join",), rows((3,)), True),
+        (("undeclared_join", "second_doubtful"), rows((3,)), False),
+        (("undeclared_join",), rows((0,)), False),
+        (("unused_table",), rows((3,)), False),
+    ],
+)
+def test_a_join_by_what_no_key_relates_gives_way_to_a_draft_without_a_doubt(
+    doubts: tuple[str, ...], second: Rows, is_shown: bool
+):
+    body = Approved(
+        sql="SELECT 1",
+        dialect=Dialect.SQLITE,
+        origin=Origin.MODEL,
+        tables=(),
+        alternative=Alternative(draft="SELECT 2", sql="SELECT 2"),
+        row_limit=1,
+        checked=("static",),
+        analysis=Analysis(doubts=doubts),
+    )
+    assert joins_by_slip(body, second) is is_shown

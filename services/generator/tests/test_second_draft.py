@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -13,8 +14,10 @@ from querybus.core.failure import Failure, FailureCode
 from querybus.core.messages import Agreement, Asked, Clarifies, Drafted
 from querybus.core.options import Options
 from querybus.text.synonyms import link_words
+from querybus_generator import generate as generating
 from querybus_generator.linking.index import LinkIndex
 from querybus_generator.reply.doubts import DraftDoubt, doubts_of
+from querybus_translator import Translated
 
 ABSENT = "SELECT COUNT(*) FROM orders WHERE status = 'OPENED'"
 FINE = "SELECT COUNT(*) FROM orders WHERE status = 'open'"
@@ -50,11 +53,30 @@ async def test_a_question_that_the_translator_cannot_read_is_marked_as_such():
     assert (body.alternative_sql, body.analysis.second_reading, body.analysis.agreement) == (None, "", None)
 
 
-async def test_a_draft_without_a_doubt_is_read_only_where_every_draft_is_to_be():
-    fine = drafted(await run(asked(QUESTION), model=SpokenModel(FINE)))
-    assert (fine.analysis.doubts, fine.analysis.second_reading) == ((), None)
-    checked = drafted(await run(asked(QUESTION, options=Options(cross_check=True)), model=SpokenModel(FINE)))
+async def test_every_draft_is_read_unless_only_doubtful_ones_are_to_be():
+    checked = drafted(await run(asked(QUESTION), model=SpokenModel(FINE)))
     assert checked.analysis.second_reading == "Number of orders, only where status is open."
+    fine = drafted(await run(asked(QUESTION, options=Options(cross_check=False)), model=SpokenModel(FINE)))
+    assert (fine.analysis.doubts, fine.analysis.second_reading) == ((), None)
+
+
+async def test_a_reading_that_takes_too_long_holds_up_no_answer(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(generating, "READING_SECONDS_MAX", 0.05)
+    monkeypatch.setattr(generating, "read_in_thread", lambda *_, **__: time.sleep(0.5))
+    body = drafted(await run(asked(QUESTION), model=SpokenModel(FINE)))
+    assert (body.draft.sql, body.analysis.second_reading) == (FINE, None)
+
+
+async def test_a_reading_with_a_doubt_of_its_own_is_marked_where_it_could_replace_the_draft(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    joined = "SELECT COUNT(*) FROM orders AS o JOIN customers AS c ON o.id = c.id"
+    body = drafted(await run(asked("How many orders are open?"), model=SpokenModel(joined)))
+    assert body.analysis.doubts == ("undeclared_join",)
+    reading = Translated(sql=ABSENT, reading="", confidence=0.9, links=(), notes=())
+    monkeypatch.setattr(generating, "read_in_thread", lambda *_, **__: reading)
+    body = drafted(await run(asked("How many orders are open?"), model=SpokenModel(joined)))
+    assert body.analysis.doubts == ("undeclared_join", "second_doubtful")
 
 
 async def test_a_draft_that_will_have_to_be_repaired_is_read_and_not_asked_for_twice():
@@ -133,8 +155,7 @@ def test_doubts_are_about_what_is_known_completely():
     )
     # The kept values of a city are not all of them.
     assert doubts("SELECT 1 FROM customers WHERE city = 'Paris'") == set()
-    assert doubts("SELECT 1 FROM customers", "Who lives in Berlin?") == {DraftDoubt.UNUSED_VALUE}
-    assert doubts("SELECT 1 FROM customers WHERE city = 'Berlin'", "Who lives in Berlin?") == set()
+    assert doubts("SELECT 1 FROM customers", "Who lives in Berlin?") == set()
     assert doubts("SELECT FROM WHERE", "Who lives in Berlin?") == set()
 
 

@@ -17,7 +17,7 @@ from querybus.core.messages import (
     ResultColumn,
 )
 from querybus.core.subjects import EventName, StageName
-from querybus_presenter.confidence import confidence_of, facts_of_rows
+from querybus_presenter.confidence import confidence_of, facts_of_draft, facts_of_rows, share_of
 
 DISTINCT = (("Ann", 1), ("Ben", 1))
 
@@ -71,19 +71,41 @@ def test_rows_that_speak_against_a_reading_lower_its_confidence_and_others_leave
 
 def test_rows_say_nothing_of_what_a_model_a_person_or_a_pair_wrote() -> None:
     assert stated(Analysis(confidence=0.8), (), Origin.VERIFIED) == 0.8
-    assert stated(Analysis(agreement=Agreement.EQUAL), (), Origin.MODEL) == 0.85
-    assert stated(Analysis(), ()) is None
+    assert stated(Analysis(agreement=Agreement.EQUAL), (), Origin.MODEL) == 0.65
+    assert stated(Analysis(), (), Origin.USER) is None
 
 
 def test_a_reading_beside_a_models_draft_says_more_than_another_of_the_models() -> None:
     def beside(agreement: Agreement | None, reading: str | None) -> float | None:
         return stated(Analysis(agreement=agreement, second_reading=reading), DISTINCT, Origin.MODEL)
 
-    assert beside(Agreement.EQUAL, "Number of orders.") == beside(Agreement.SAME_STATEMENT, "Number of orders.") == 0.95
-    assert beside(Agreement.DIFFERENT, "Number of orders.") == 0.2
-    assert beside(Agreement.EQUAL, "") == 0.85, "the model was asked twice"
-    assert beside(None, "") is None
-    assert beside(Agreement.NOT_COMPARED, "Number of orders.") is None
+    equal, different = beside(Agreement.EQUAL, "Number of orders."), beside(Agreement.DIFFERENT, "Number of orders.")
+    assert equal == beside(Agreement.SAME_STATEMENT, "Number of orders.") == pytest.approx(0.945, abs=0.01)
+    assert different == pytest.approx(0.32, abs=0.02)
+    assert beside(Agreement.EQUAL, "") == 0.65, "the model was asked twice"
+    # Where nobody could compare, the answer states what such answers are right in.
+    assert beside(None, "") == beside(Agreement.NOT_COMPARED, "Number of orders.") == pytest.approx(0.727, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("doubts", "sql", "rows", "fact"),
+    [
+        (("undeclared_join",), "SELECT 1", DISTINCT, "undeclared_join"),
+        (("unused_table",), "SELECT 1", DISTINCT, "unused_table"),
+        ((), "SELECT 1 FROM a JOIN b ON a.i = b.i JOIN c ON c.i = a.i", DISTINCT, "unread_joins"),
+        ((), "SELECT 1 FROM a WHERE i IN (SELECT i FROM b)", DISTINCT, "unread_selects"),
+        ((), "SELECT n FROM a GROUP BY n HAVING COUNT(*) > 1", DISTINCT, "having"),
+        ((), "SELECT 1", DISTINCT * 2, "repeated"),
+    ],
+)
+def test_each_fact_of_a_models_answer_lowers_its_confidence(
+    doubts: tuple[str, ...], sql: str, rows: tuple[tuple[object, ...], ...], fact: str
+) -> None:
+    facts = facts_of_draft(Analysis(doubts=doubts), sql, rows)
+    assert list(facts) == [fact]
+    assert share_of(facts) < share_of({})
+    agreed = Analysis(agreement=Agreement.EQUAL, second_reading="Names.", doubts=doubts)
+    assert share_of(facts_of_draft(agreed, sql, rows)) > share_of(facts)
 
 
 def test_a_reading_beside_a_repair_moves_its_confidence_in_place_of_its_rows() -> None:

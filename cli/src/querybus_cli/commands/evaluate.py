@@ -65,8 +65,8 @@ def evaluate_items(
     mode: Annotated[Mode, typer.Option(help="the mode of items that name none")] = Mode.DATABASE,
     cross_check: Annotated[
         bool,
-        typer.Option("--cross-check", help="compare every draft with the translator's reading, not only doubtful ones"),
-    ] = False,
+        typer.Option(help="compare every draft with the translator's reading, or only doubtful ones"),
+    ] = True,
     items_out: Annotated[
         Path | None, typer.Option(help="write one JSON line per item to this file, each as it is known")
     ] = None,

@@ -37,7 +37,7 @@ async def evaluate(
     *,
     policy: RepairPolicy | None = None,
     mode: Mode = Mode.DATABASE,
-    cross_check: bool = False,
+    cross_check: bool = True,
     stages: Stages | None = None,
 ) -> AsyncGenerator[Judged]:
     """Give what became of each item as soon as it is known; ValueError before the first, for a model without an address

@@ -1,6 +1,6 @@
 """asked | returned -> drafted | concluded: one SQL text for a question, or a plain word why there is none.
 
-At most one model call per event, and a second one for a doubtful draft. A person's own SQL passes as it is; a question
+At most one model call per event, and a second one for a doubtful draft; the translator reads beside the call. A person's own SQL passes as it is; a question
 that was verified is answered without a model. Where a model is there, no rule ends a question by its wording: a request to
 change data and a word without a definition become hints to the model. The built-in translator answers where no model is
 configured or none can be reached; it refuses requests to change data and asks about what it cannot read.
@@ -86,6 +86,8 @@ _STANDS_IN: Final = frozenset(
 )
 """Replies without a statement; an unclear one counts where the reply was cut, since its question is not asked then."""
 MODEL_SECONDS_MIN: Final = 0.2
+READING_SECONDS_MAX: Final = 2.0
+"""How long a draft waits for the translator's reading, which began with the model's call."""
 DEADLINE_RESERVE_SHARE: Final = 0.1
 DEADLINE_RESERVE_SECONDS_MAX: Final = 3.0
 
@@ -339,7 +341,7 @@ async def _model(
     timeout_seconds = subject.timeout_seconds - near.seconds
     if timeout_seconds < MODEL_SECONDS_MIN:
         return Failure.of(FailureCode.EXPIRED, "no time is left for a model call")
-    began = time.monotonic()
+    began, beside = time.monotonic(), _begin_reading(subject, turns)
     reply = await _reply_to(subject, question, timeout_seconds)
     remaining = timeout_seconds - (time.monotonic() - began)
     if isinstance(reply, Failure) and reply.facts.native_code == FaultKind.CONTEXT and remaining >= MODEL_SECONDS_MIN:
@@ -374,21 +376,30 @@ async def _model(
     doubts = doubts_of(sql, subject.question, subject.prepared.index, asked=asked) if is_first else frozenset()
     analysis = analysis.model_copy(update={"doubts": tuple(sorted(doubts))})
     alternative: str | None = None
-    if envelope.options.cross_check or (envelope.options.second_draft and (doubts or not is_first)):
-        reading = await _read_beside(subject, turns)
-        analysis, alternative = second_by_translator(subject, sql, analysis, reading)
+    if beside is not None and (envelope.options.cross_check or doubts or not is_first):
+        analysis, alternative = second_by_translator(subject, sql, analysis, await _reading_in_time(beside))
     if envelope.options.second_draft and not analysis.second_reading:
         analysis, alternative = await second_by_model(subject, asked, sql, analysis, timeout_seconds, near)
     probe = not is_first and may_probe(envelope)
     return drafted_envelope(subject, draft, analysis, alternative_sql=alternative, probe=probe)
 
 
-async def _read_beside(subject: Subject, turns: tuple[Turn, ...]) -> Translated | NotRead | None:
-    """Return how the translator reads what a model drafted for; None where that says nothing."""
+_ReadBeside = asyncio.Task[Translated | NotRead]
+
+
+def _begin_reading(subject: Subject, turns: tuple[Turn, ...]) -> _ReadBeside | None:
+    """Let the translator read what a model drafts for, while the model writes; None where that would say nothing."""
     # What a person has chosen is what they want, however sure the translator is of it.
-    if is_third_language(subject.readable) or is_accepted(subject, turns):
+    is_wanted = subject.envelope.options.second_draft and subject.change is None
+    if not is_wanted or is_third_language(subject.readable) or is_accepted(subject, turns):
         return None
-    return await asyncio.to_thread(read_in_thread, subject, turns, asks_back=False)
+    return asyncio.create_task(asyncio.to_thread(read_in_thread, subject, turns, asks_back=False))
+
+
+async def _reading_in_time(beside: _ReadBeside) -> Translated | NotRead | None:
+    """Return the reading if it is there soon after the model's reply: a second opinion holds up no answer."""
+    done, _ = await asyncio.wait({beside}, timeout=READING_SECONDS_MAX)
+    return beside.result() if done else None
 
 
 async def _reply_to(subject: Subject, question: QuestionPrompt, timeout_seconds: float) -> ModelReply | Failure:

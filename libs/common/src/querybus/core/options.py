@@ -78,8 +78,9 @@ class Options(BaseModel):
         description="compare a model's doubtful draft with the translator's reading, else with another of the model's",
     )
     cross_check: bool = Field(
-        default=False,
-        description="compare a model's every draft with the translator's reading, for some 12 ms of CPU and a second run",
+        default=True,
+        description="compare a model's every draft with the translator's reading, for some 12 ms of CPU and a second run; "
+        "false: only doubtful ones",
     )
     summary: bool = Field(default=True, description="a summary in words")
     chart: Literal["auto", "none"] = Field(default="auto", description="a chart where one fits")
@@ -130,6 +131,7 @@ def cap(options: Options, caps: OptionCaps) -> Options:
             "enable_syntax_validation": options.enable_syntax_validation or caps.syntax_validation_always,
             "enable_forbidden_check": options.enable_forbidden_check or caps.forbidden_check_always,
             "cross_check": options.cross_check or caps.cross_check_always,
+            "second_draft": options.second_draft or caps.cross_check_always,
             "execution_mode": options.execution_mode if caps.allow_execution else ExecutionMode.STATIC_ONLY,
             "repair_policy": caps.repair_policy or options.repair_policy,
         }

@@ -1,8 +1,8 @@
 """The result of a second draft beside that of the first: what agreement says of an answer, and which of the two is shown.
 
-The second is run with limits of its own, and only compared. It is shown instead only where the first found nothing, in two cases which
-over the published answers of four models broke no right answer (`make bench-drafts`): a model's, where that came of a value that its
-column cannot have; and the translator's, where both ask for the same values and these are there.
+The second is run with limits of its own, and only compared. It is shown instead in three cases, which over the published answers of four
+models broke no right answer (`make bench-drafts`). Where the first found nothing: a model's, where that came of a value that its column
+cannot have; and the translator's, where both ask for the same values and these are there. And where the first joins by what no key relates.
 """
 
 from __future__ import annotations
@@ -32,8 +32,10 @@ UNASKED_MS_MAX: Final = 1_000.0
 """A draft without a doubt is only compared where its own run took no longer: what is slow is not run twice to be surer."""
 DIGITS: Final = 6
 ABSENT_VALUE: Final = "absent_value"
+UNDECLARED_JOIN: Final = "undeclared_join"
 SECOND_DOUBTFUL: Final = "second_doubtful"
-"""The generator's codes: the first draft compares a column with a value which it cannot have; so may the second."""
+"""The generator's codes: the first draft compares with a value that its column cannot have, or joins by what no key relates; the
+second has a doubt as well."""
 
 
 async def compared(
@@ -56,8 +58,10 @@ async def compared(
     shown = first_page(second.rows, envelope.options.page_size)
     # It was read without pages: one that would need them stays a note.
     is_whole = shown.is_whole(second.row_count)
-    may_replace = is_whole and _is_nothing(outcome.rows) and finds_by_slip(body, catalog)
+    may_replace = is_whole and finds_nothing(outcome.rows) and finds_by_slip(body, catalog)
     agreement = agreement_of(outcome, second, may_replace=may_replace)
+    if agreement is Agreement.DIFFERENT and is_whole and not second.truncated and joins_by_slip(body, second):
+        agreement = Agreement.REPLACED
     if agreement is not Agreement.REPLACED:
         return _analysed(body, agreement=agreement), result
     replaced = Result(columns=second.columns, rows=shown.rows, row_count=second.row_count)
@@ -72,6 +76,15 @@ def finds_by_slip(body: Approved, catalog: Catalog) -> bool:
     # A condition that no row meets may well be what was asked for.
     first, second = read(body.sql, body.dialect), read(body.alternative.sql, body.dialect) if body.alternative else None
     return first is not None and second is not None and asks_for_held_values(first, second, catalog)
+
+
+def joins_by_slip(body: Approved, second: Rows) -> bool:
+    """Return whether a first draft cannot be right: it joins by what no key relates, and a second without a doubt finds something.
+
+    Of published drafts with such a join whose second gave another result, none was right.
+    """
+    doubts = body.analysis.doubts
+    return UNDECLARED_JOIN in doubts and SECOND_DOUBTFUL not in doubts and not finds_nothing(second.rows)
 
 
 def with_second(envelope: Envelope[Approved], body: Approved) -> Envelope[Approved]:
@@ -121,7 +134,7 @@ def agreement_of(first: Rows, second: Rows, *, may_replace: bool) -> Agreement:
     is_cut = first.truncated or (second.truncated and first.row_count >= second.row_count)
     if not is_whole and (first.row_count == second.row_count or is_cut):
         return Agreement.NOT_COMPARED
-    if may_replace and _is_nothing(first.rows) and not _is_nothing(second.rows) and not second.truncated:
+    if may_replace and finds_nothing(first.rows) and not finds_nothing(second.rows) and not second.truncated:
         return Agreement.REPLACED
     return Agreement.DIFFERENT
 
@@ -136,7 +149,7 @@ def _shown(cell: Scalar) -> str:
     return f"{cell:.{DIGITS}g}"
 
 
-def _is_nothing(rows: Sequence[Sequence[Scalar]]) -> bool:
-    # A count of nothing is one row with a zero.
+def finds_nothing(rows: Sequence[Sequence[Scalar]]) -> bool:
+    """Return whether rows say that nothing was found; a count of nothing is one row with a zero."""
     nothing = (None, 0) if len(rows) == 1 else (None,)
     return all(cell in nothing for row in rows for cell in row)

@@ -1,4 +1,4 @@
-"""Why a first draft is doubtful before it runs: by its names, its joins, its values, or what of the question it leaves unused.
+"""Why a first draft is doubtful before it runs: by its names, its joins, its values, or the table that it leaves out.
 
 Decided on the parsed statement and the catalog, so that it holds for any model. What is not complete is no evidence: a value
 that stands in no kept list may still be there. Measured by `make bench-drafts`.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import StrEnum
-from typing import Final
 
 import sqlglot
 from sqlglot import exp
@@ -19,16 +18,11 @@ from querybus.sql.conditions.absent_value import names_absent_value
 from querybus.sql.conditions.scope import outermost, scope_of
 from querybus_generator.linking.index import LinkIndex
 
-NAMED_LENGTH_MIN: Final = 4
-NAMED_PLACES_MAX: Final = 2
-"""A value that stands in more columns is a word of everybody's."""
-
 
 class DraftDoubt(StrEnum):
     """What a second draft is asked for."""
 
     ABSENT_VALUE = "absent_value"
-    UNUSED_VALUE = "unused_value"
     UNUSED_TABLE = "unused_table"
     """The table that the question's words lead to first is not read."""
     UNKNOWN_NAME = "unknown_name"
@@ -44,7 +38,7 @@ def doubts_of(sql: str, question: str, index: LinkIndex, *, asked: str | None = 
 
     `asked` is what tables are linked by, where a question goes on from others.
     """
-    catalog, values = index.catalog, index.values
+    catalog = index.catalog
     try:
         tree = sqlglot.parse_one(sql, dialect=catalog.dialect.value)
     except (SqlglotError, RecursionError):
@@ -64,11 +58,6 @@ def doubts_of(sql: str, question: str, index: LinkIndex, *, asked: str | None = 
     knows_one = any(table.name.rpartition(".")[2].casefold() in read for table in catalog.tables)
     if first is not None and knows_one and first.casefold() not in read:
         found.add(DraftDoubt.UNUSED_TABLE)
-    written = sql.casefold()
-    for text, (_, _, value) in values.found(question):
-        is_name = len(text) >= NAMED_LENGTH_MIN and not text.isdigit() and text[0].isupper()
-        if is_name and values.count(value) <= NAMED_PLACES_MAX and value.casefold() not in written:
-            found.add(DraftDoubt.UNUSED_VALUE)
     return frozenset(found)
 
 

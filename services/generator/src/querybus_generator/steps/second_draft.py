@@ -34,13 +34,18 @@ def second_by_translator(
         return analysis, None
     if isinstance(reading, NotRead) or reading.left_out:
         return analysis.model_copy(update={"second_reading": ""}), None
-    said = {
+    said: dict[str, object] = {
         "second_reading": reading.in_words,
         "second_confidence": reading.confidence,
         "second_unread": reading.unread,
     }
     if is_same_query(reading.sql, sql, subject.catalog.dialect):
         return analysis.model_copy(update={**said, "agreement": Agreement.SAME_STATEMENT}), None
+    # It is shown in the place of a first draft with such a join, if it has no doubt of its own.
+    if DraftDoubt.UNDECLARED_JOIN in analysis.doubts and doubts_of(
+        reading.sql, subject.question, subject.prepared.index
+    ):
+        said["doubts"] = (*analysis.doubts, DraftDoubt.SECOND_DOUBTFUL)
     return analysis.model_copy(update=said), reading.sql
 
 

@@ -19,6 +19,7 @@ from querybus.sql.check import NOT_ASKED_NOTE
 from querybus_presenter.doubts import Doubt
 from querybus_presenter.wording.texts import Texts
 
+_AGREED: Final = (Agreement.SAME_STATEMENT, Agreement.EQUAL)
 _SAID_OF_AGREEMENT: Final = (Agreement.DIFFERENT, Agreement.REPLACED)
 
 
@@ -35,6 +36,8 @@ def notes_of(
     assumed = body.analysis.assumptions if body.outcome is Outcome.ANSWERED else ()
     said = (*(texts.notes["assumption"].format(text=text) for text in assumed if may_say(text)), *said)
     agreement = body.analysis.agreement
+    if agreement in _AGREED and body.analysis.second_reading and body.outcome is Outcome.ANSWERED and not doubtful:
+        said = (texts.notes["agreed"], *said)
     if agreement is not None and agreement in _SAID_OF_AGREEMENT and body.outcome is Outcome.ANSWERED:
         reading = (body.analysis.second_reading or "").rstrip(".。") if may_say(body.analysis.second_reading) else ""
         said = (texts.notes[f"{agreement.value}_as" if reading else agreement.value].format(reading=reading), *said)
