@@ -54,6 +54,19 @@ class _Prompt(H11Protocol):
         self._calm()
         super().connection_lost(exc)
 
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is no HTTP with 400, or close where an answer has begun; what works on it then writes to nobody."""
+        # Before the first request there is no cycle, whatever its type says.
+        cycle = cast("RequestResponseCycle | None", self.cycle)
+        has_begun = cycle is not None and cycle.response_started and not cycle.response_complete
+        if cycle is not None:
+            cycle.disconnected = True
+            cycle.message_event.set()
+        if has_begun:
+            self.transport.close()
+        else:
+            super().send_400_response(msg)
+
     def _expect_head(self) -> None:
         if self._is_busy():
             self._calm()
