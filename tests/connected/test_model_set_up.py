@@ -24,6 +24,7 @@ from tests.support.scripted_model import ScriptedModel, Seen, Step, fail, say
 pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
 KEYS = new_keys()
 KEY = "sk-of-nobody-in-particular"
+TYPED = "sk-typed-by-an-owner"
 ADMIN = "/v1/admin"
 
 
@@ -46,10 +47,15 @@ def connections(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def client(bus: EmbeddedNats, connections: Path) -> AsyncGenerator[httpx.AsyncClient]:
     async with (
-        Stack(StackPlan(connections, sync="2m"), bus, keys=KEYS) as stack,
+        Stack(StackPlan(connections, sync="2m", extra=_keeps_keys(connections)), bus, keys=KEYS) as stack,
         httpx.AsyncClient(base_url=stack.http_address, timeout=90) as made,
     ):
         yield made
+
+
+def _keeps_keys(connections: Path) -> dict[StageName, dict[str, str]]:
+    kept = {"model_keys_directory": str(connections.parent / "model-keys")}
+    return {StageName.GENERATOR: kept, StageName.PRESENTER: kept}
 
 
 async def call(
@@ -192,3 +198,46 @@ async def test_where_the_setting_does_not_allow_it_the_generator_refuses(connect
             reply = await call(client, method, path, **body)
             assert reply.status_code == 403
             assert "QUERYBUS_MODELS_EDITABLE" in reply.json()["detail"]
+
+
+async def test_a_key_that_an_owner_types_is_kept_for_that_model_alone_and_never_shown_again(
+    client: httpx.AsyncClient, bus: EmbeddedNats, connections: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = connections.parent / "model-keys"
+    with ScriptedModel(say("```sql\nSELECT 6 * 7 AS n\n```"), models=("typed:1b",)) as model:
+        tested = await call(client, "POST", "/model-tests", base_url=model.base_url, model="typed:1b", key=TYPED)
+        assert tested.json()["works"], tested.text
+        assert not folder.exists(), "a test keeps nothing"
+        saved = await call(client, "POST", "/models", base_url=model.base_url, model="typed:1b", key=TYPED)
+        assert saved.status_code == 201, saved.text
+        [first] = folder.iterdir()
+        assert (first.stat().st_mode & 0o777, folder.stat().st_mode & 0o777) == (0o600, 0o700)
+        listed = await call(client, "GET", "/models")
+        assert listed.json()["takes_keys"] is True
+        stored = await models_set(bus)
+        assert [item.api_key_env for item in stored.models if item.name == "typed:1b"] == [first.name]
+        again = await call(client, "POST", "/model-tests", base_url=model.base_url, model="typed:1b")
+        assert again.json()["has_key"], "it is known by its address from now on"
+        before = len(model.requests)
+        headers = {"Authorization": f"Bearer {KEYS['analyst']}", "Prefer": "wait=60"}
+        question = {"question": "Which orders went astray on the far side of town?", "connection": "shop"}
+        await client.post("/v1/queries", headers=headers, json=question)
+        assert {seen.headers.get("authorization") for seen in model.requests[before:]} == {f"Bearer {TYPED}"}
+        other = await call(client, "POST", "/models", base_url=model.base_url, model="typed:1b", key=TYPED + "-2")
+        assert other.status_code == 201
+        [second] = folder.iterdir()
+        assert second.name != first.name
+        assert second.read_text() == TYPED + "-2"
+        shown = [tested.text, saved.text, listed.text, again.text, other.text, stored.model_dump_json()]
+        assert not any(TYPED in text for text in (*shown, *capfd.readouterr()))
+    with ScriptedModel(fail(401, code="invalid_api_key")) as strict:
+        refused = await call(client, "POST", "/models", base_url=strict.base_url, model="m", key=TYPED)
+        assert (refused.status_code, refused.json()["tested"]["next_step"]) == (422, "type the key again")
+        assert TYPED not in refused.text
+        assert [item.name for item in folder.iterdir()] == [second.name]
+
+
+async def test_a_typed_key_goes_over_tls_or_to_this_machine_only(client: httpx.AsyncClient) -> None:
+    reply = await call(client, "POST", "/model-tests", base_url="http://models.example/v1", model="m", key=TYPED)
+    assert (reply.status_code, TYPED in reply.text) == (422, False)
+    assert "https" in reply.json()["detail"]

@@ -82,6 +82,8 @@ def settings_of(service: StageName, bus: EmbeddedBus, plan: StackPlan) -> dict[s
         "nats_monitoring_url": bus.monitoring_url,
         **({} if plan.keeps_traces else {"trace_ratio": 0.0}),
     }
+    if plan.store is not None and service in (StageName.GENERATOR, StageName.PRESENTER):
+        values["model_keys_directory"] = str(plan.store.parent / "model-keys")
     if service is StageName.VALIDATOR:
         values["signing_key"] = bus.signing_key
     if service is StageName.EXECUTOR:

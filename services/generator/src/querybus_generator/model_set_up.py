@@ -1,7 +1,8 @@
 """Answers an owner's requests about chat models: what is set, what is on this machine, whether one works, and saves one.
 
 A key is read from the environment and sent to the address that its variable names, to no other: an owner may type any
-address, so a variable that the owner could choose would be a way to read the environment.
+address, so a variable that the owner could choose would be a way to read the environment. A key that an owner types goes to
+the address that was typed with it; once a model has replied to it, it is kept in a file and belongs to that model alone.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from querybus.core.requests.model_set_up import (
 )
 from querybus.core.stored.models import Models, NamedModel
 from querybus.llm.errors import Fault, FaultKind
+from querybus.llm.kept_keys import KEY_PREFIX, KeptKeys, is_kept
 from querybus.llm.model_search import (
     KEY,
     LOCAL_SERVERS,
@@ -47,8 +49,6 @@ NOT_ALLOWED: Final = (
     "models are not changed from here: set QUERYBUS_MODELS_EDITABLE=true at the generator, "
     "or run `querybus models set` where the stack runs"
 )
-KEY_PREFIX: Final = "QUERYBUS_MODEL_KEY_"
-"""Before the host's name in the variable that holds the key of an address: QUERYBUS_MODEL_KEY_API_GROQ_COM."""
 LISTED_MAX: Final = 200
 _HOST: Final = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]*[a-z0-9])?")
 _REASONS: Final[dict[FaultKind, Reason]] = {
@@ -92,7 +92,7 @@ class ModelSetUp:
         self._store = store
         self._settings = settings
         self._is_allowed = is_allowed
-        self._environment = environment
+        self._environment = KeptKeys(settings.model_keys_directory, environment)
         self._candidates = candidates
 
     async def answer(self, tenant: str, request: ModelRequest) -> ModelReply:
@@ -102,7 +102,7 @@ class ModelSetUp:
         try:
             if request.operation is ModelOperation.LIST:
                 return await self._list(tenant)
-            tested = await self._test(request)
+            tested = await self._test(tenant, request)
             if request.operation is ModelOperation.TEST:
                 return ModelReply(tested=tested)
             return await self._save(tenant, request, tested)
@@ -139,11 +139,15 @@ class ModelSetUp:
             found=tuple(found),
             keys=tuple(dict.fromkeys(keys)),
             unread_keys=tuple(name for name in UNSUPPORTED_KEYS if self._environment.get(name)),
+            takes_keys=self._environment.takes_keys,
         )
 
-    async def _test(self, request: ModelRequest) -> TestedModel:
-        server = self._server(read_model_address(request.base_url))
-        key = self._key(server)
+    async def _test(self, tenant: str, request: ModelRequest) -> TestedModel:
+        server = await self._server(tenant, read_model_address(request.base_url))
+        if request.key and not server.key_variable:
+            raise BadModel("use an https address: over http a key goes to this machine only")
+        key = SecretStr(request.key) if request.key else self._key(server)
+        is_typed = bool(request.key) or is_kept(server.key_variable)
         names = await list_models(server, key)
         listed = () if isinstance(names, Fault) else names[:LISTED_MAX]
         model = request.model.strip() or propose_model(listed) or ""
@@ -153,13 +157,13 @@ class ModelSetUp:
         )  # fmt: skip
         if not model:
             fault = names if isinstance(names, Fault) else Fault(FaultKind.REQUEST, "", status=404)
-            return failed_test(begun, fault)
+            return failed_test(begun, fault, is_typed=is_typed)
         trial = await try_model(server, model, key)
         if isinstance(trial, ModelTrial):
             return begun.model_copy(
                 update={"works": True, "seconds": round(trial.seconds, 2), "fields_left_out": trial.fields_left_out}
             )
-        return failed_test(begun, trial)
+        return failed_test(begun, trial, is_typed=is_typed)
 
     async def _save(self, tenant: str, request: ModelRequest, tested: TestedModel) -> ModelReply:
         if not tested.works:
@@ -173,8 +177,19 @@ class ModelSetUp:
             )  # fmt: skip
         except ValidationError:
             raise BadModel("a model's name begins with a letter or digit and holds A-Z a-z 0-9 . _ : / @ + -") from None
-        is_of_settings = (await self._in_use.known()).get(wanted.name)
-        await self._store.change(lambda stored: with_model(stored, is_of_settings, wanted, tenant))
+        known = await self._in_use.known()
+        before = known.get(wanted.name)
+        if request.key:
+            wanted = wanted.model_copy(update={"api_key_env": await self._kept(request.key)})
+        try:
+            await self._store.change(lambda stored: with_model(stored, before, wanted, tenant))
+        except (BadModel, BusTrouble):
+            if request.key:
+                self._environment.forget(wanted.api_key_env)
+            raise
+        used = {wanted.api_key_env, *(item.api_key_env for item in known.models if item.name != wanted.name)}
+        if before is not None and before.tenants == (tenant,) and before.api_key_env not in used:
+            self._environment.forget(before.api_key_env)
         _log.info("models.changed", model=wanted.name, tenant=tenant)
         return ModelReply(name=wanted.name, tested=tested)
 
@@ -182,13 +197,21 @@ class ModelSetUp:
         variable = KEY if self._settings.llm_api_key else ""
         return ModelServer("QUERYBUS_LLM_BASE_URL", self._settings.llm_base_url, variable)
 
-    def _server(self, address: str) -> ModelServer:
+    async def _kept(self, key: str) -> str:
+        try:
+            return await asyncio.to_thread(self._environment.keep, key)
+        except OSError as error:
+            detail = "the key cannot be kept: set QUERYBUS_MODEL_KEYS_DIRECTORY to a folder that the services may write"
+            raise BadModel(detail) from error
+
+    async def _server(self, tenant: str, address: str) -> ModelServer:
         own = self._settings.llm_base_url
-        return (
-            self._settings_server()
-            if own and own.rstrip("/") == address
-            else ModelServer(address, address, key_variable_of(address))
-        )
+        if own and own.rstrip("/") == address:
+            return self._settings_server()
+        variable = key_variable_of(address)
+        saved = [item for item in (await self._in_use.known()).models if item.tenants == (tenant,) and item.api_key_env]
+        kept = next((item.api_key_env for item in saved if item.base_url.rstrip("/") == address), variable)
+        return ModelServer(address, address, kept if variable else "")
 
     def _key(self, server: ModelServer) -> SecretStr | None:
         if server.key_variable == KEY:
@@ -253,10 +276,13 @@ def with_model(stored: Models, existing: NamedModel | None, wanted: NamedModel, 
     raise BadModel(f"there is a model {wanted.name!r} that an operator has set: save this one by another name")
 
 
-def failed_test(begun: TestedModel, fault: Fault) -> TestedModel:
-    """Return a test that a fault ended: the reason, the cause in words, and what to do next."""
+def failed_test(begun: TestedModel, fault: Fault, *, is_typed: bool = False) -> TestedModel:
+    """Return a test that a fault ended: the reason, the cause in words, and what to do next. `is_typed`: an owner typed the key."""
     reason = _reason(begun, fault)
-    cause, next_step = _words(begun, reason)
+    is_typed_key = reason == "key" and is_typed
+    cause, next_step = (
+        (f"{begun.base_url} refuses the key", "type the key again") if is_typed_key else _words(begun, reason)
+    )
     return begun.model_copy(update={"reason": reason, "cause": cause, "next_step": next_step})
 
 

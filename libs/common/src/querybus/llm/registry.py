@@ -17,6 +17,7 @@ from querybus.core.failure import Failure
 from querybus.core.stored.models import Models, NamedModel, Prompting
 from querybus.llm.dialogue import ChatMessage, ModelReply
 from querybus.llm.errors import Fault, FaultKind, unavailable
+from querybus.llm.kept_keys import KeptKeys
 from querybus.llm.model import Limits, ModelClient, OnText
 from querybus.llm.model_limits import Limit
 from querybus.llm.settings import ModelServiceSettings
@@ -53,7 +54,7 @@ class NamedModels:
         self._metrics = metrics
         self._known = known
         self._counters = counters
-        self._environment = environment
+        self._environment = KeptKeys(settings.model_keys_directory, environment)
         self._replica = f"{random_bits(64):016x}"
         self._clients: dict[NamedModel, ModelClient] = {}
         self._shared: dict[tuple[str, Limit], SharedLimit] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
@@ -28,6 +29,10 @@ class ModelServiceSettings(ServiceSettings):
         default=(), description="other names that a request may choose at the same address"
     )
     llm_api_key: SecretStr | None = Field(default=None, description="absent for addresses that ask for none")
+    model_keys_directory: Path | None = Field(
+        default=None,
+        description="keys of models that owners type are kept here, a file each, mode 600; None: none is taken",
+    )
     llm_temperature: float = Field(default=0.0, ge=0, le=2)
     llm_streaming: bool = Field(default=False, description="tokens are shown as they come to analysts who ask")
     llm_tokens_out_max: int = Field(default=4_096, ge=16, le=131_072, description="tokens of one reply")

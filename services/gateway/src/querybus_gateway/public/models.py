@@ -36,6 +36,7 @@ class ModelsView(View):
     found: list[FoundServerView]
     keys: list[str]
     unread_keys: list[str]
+    takes_keys: bool = Field(description="a key that is typed can be kept")
 
 
 class TestedModelView(View):

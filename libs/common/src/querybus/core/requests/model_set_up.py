@@ -1,6 +1,7 @@
 """What an owner asks of the generator about chat models: the wire types of listing, testing and saving one.
 
-No key is in a request or a reply: the generator reads keys from its environment and names the variables only.
+A request may hold a key that an owner typed. It travels by request and reply only, is kept in no stream, and is in no repr. No
+reply holds one: the generator names the variables only.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ class ModelRequest(Value):
     base_url: str = ""
     model: str = ""
     name: str = Field(default="", description="as questions name it; left out: the model's name")
+    key: str | None = Field(default=None, repr=False, description="of the address; None: the one that is known of it")
 
 
 class ConfiguredModel(Value):
@@ -79,4 +81,5 @@ class ModelReply(OwnerReply):
     found: tuple[FoundServer, ...] = ()
     keys: tuple[str, ...] = Field(default=(), description="environment variables that hold a key that can be used")
     unread_keys: tuple[str, ...] = Field(default=(), description="keys that are set and that no address here takes")
+    takes_keys: bool = Field(default=False, description="a key that is typed can be kept")
     tested: TestedModel | None = None

@@ -1,6 +1,6 @@
 """Chat models at the administration: listed, tested and saved by the generator at an owner's request.
 
-The gateway calls no model and holds no key: it passes a request on and forgets it. Whether it may is the generator's setting.
+The gateway calls no model and holds no key: it passes a request on, with a key that was typed, and forgets it. Whether it may is the generator's setting.
 """
 
 from __future__ import annotations
@@ -20,12 +20,19 @@ from querybus_gateway.use_cases.admin.set_up import problem_of
 
 
 class ModelTestRequest(BaseModel):
-    """A model to test. Its key is in the environment of the generator, never in a request."""
+    """A model to test. Its key is in the environment of the generator, or typed."""
 
     model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
     base_url: str = Field(min_length=1, max_length=500, description="of an OpenAI-compatible API, up to /v1")
     model: str | None = Field(default=None, max_length=200, description="left out: one that the address lists")
+    key: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=4_000,
+        repr=False,
+        description="left out: the one that is known of the address",
+    )
 
 
 class ModelSaveRequest(ModelTestRequest):
@@ -47,15 +54,17 @@ class ModelCases:
         self._generators = generators
 
     async def listed(self, credential: Credential) -> Json | Problem:
-        """Return `{configured, found, keys, unread_keys}`."""
+        """Return `{configured, found, keys, unread_keys, takes_keys}`."""
         reply = await self._ask(credential, ModelRequest(operation=ModelOperation.LIST))
         if isinstance(reply, Problem):
             return reply
-        return reply.model_dump(mode="json", include={"configured", "found", "keys", "unread_keys"})
+        return reply.model_dump(mode="json", include={"configured", "found", "keys", "unread_keys", "takes_keys"})
 
     async def test(self, credential: Credential, wanted: ModelTestRequest) -> Json | Problem:
         """Return how a model replied: `{works, model, seconds, models, reason, cause, next_step, ...}`."""
-        request = ModelRequest(operation=ModelOperation.TEST, base_url=wanted.base_url, model=wanted.model or "")
+        request = ModelRequest(
+            operation=ModelOperation.TEST, base_url=wanted.base_url, model=wanted.model or "", key=wanted.key
+        )
         reply = await self._ask(credential, request)
         return reply if isinstance(reply, Problem) else _tested(reply)
 
@@ -66,6 +75,7 @@ class ModelCases:
             base_url=wanted.base_url,
             model=wanted.model or "",
             name=wanted.name or "",
+            key=wanted.key,
         )
         reply = await self._ask(credential, request)
         return reply if isinstance(reply, Problem) else {**_tested(reply), "name": reply.name}

@@ -98,7 +98,7 @@ export interface Change {
 export interface Models {
   configured: { name: string; base_url: string; model: string; key_variable: string; is_default: boolean }[];
   found: { title: string; base_url: string; key_variable: string; models: string[]; proposed: string; cause: string }[];
-  keys: string[]; unread_keys: string[];
+  keys: string[]; unread_keys: string[]; takes_keys: boolean;
 }
 export interface TestedModel {
   base_url: string; works: boolean; model: string; seconds: number | null; fields_left_out: string[]; models: string[];

@@ -10,12 +10,13 @@ export function modelForm(context, found, done) {
   const first = found.found.find((server) => server.models.length) ?? found.found[0];
   const address = h("input", { type: "text", name: "model-address", required: true, maxLength: 500, placeholder: EXAMPLE, value: first?.base_url ?? "", autocomplete: "off", spellcheck: false, list: "qb-model-addresses" });
   const model = h("input", { type: "text", name: "model-name", maxLength: 200, value: first?.proposed ?? "", placeholder: words.nameHint, autocomplete: "off", spellcheck: false, list: "qb-models" });
+  const key = h("input", { type: "password", name: "model-key", maxLength: 4000, autocomplete: "off", spellcheck: false });
   const names = h("datalist", { id: "qb-models" });
   const result = h("div", { class: "found", role: "status", "aria-live": "polite" });
   const test = h("button", { type: "submit", class: "main" }, context.texts.connect.test);
   const offer = (listed) => names.replaceChildren(...listed.map((value) => h("option", { value })));
   const known = () => found.found.find((server) => server.base_url === address.value.trim())?.models ?? [];
-  const wanted = () => ({ base_url: address.value.trim(), ...(model.value.trim() ? { model: model.value.trim() } : {}) });
+  const wanted = () => ({ base_url: address.value.trim(), ...(model.value.trim() ? { model: model.value.trim() } : {}), ...(key.value.trim() ? { key: key.value.trim() } : {}) });
   const onsubmit = async (event) => {
     event.preventDefault();
     if (test.disabled) return;
@@ -25,7 +26,7 @@ export function modelForm(context, found, done) {
       const tested = await context.bus.testModel(wanted());
       if (tested.models.length) offer(tested.models);
       if (tested.works) model.value = tested.model;
-      show(result, context, tested, done);
+      show(result, context, { ...tested, takes_keys: found.takes_keys }, wanted().key, done);
     } catch (error) {
       result.replaceChildren(h("p", { class: "problem", role: "alert" }, error.message));
     } finally {
@@ -33,10 +34,11 @@ export function modelForm(context, found, done) {
     }
   };
   // What was found is of another model as soon as one is typed.
-  address.oninput = () => (result.replaceChildren(), offer(known()));
+  address.oninput = () => ((key.value = ""), result.replaceChildren(), offer(known()));
+  key.oninput = () => result.replaceChildren();
   model.oninput = () => result.replaceChildren();
   const take = (server, name) => {
-    [address.value, model.value] = [server.base_url, name];
+    [address.value, model.value, key.value] = [server.base_url, name, ""];
     result.replaceChildren();
     offer(server.models);
     test.focus();
@@ -51,6 +53,7 @@ export function modelForm(context, found, done) {
       { onsubmit },
       h("label", {}, words.address, address, h("span", { class: "quiet" }, words.addressHint)),
       h("datalist", { id: "qb-model-addresses" }, found.found.map(({ base_url, title }) => h("option", { value: base_url }, title))),
+      found.takes_keys ? h("label", {}, words.key, key, h("span", { class: "quiet" }, words.keyHint)) : null,
       h("label", {}, words.name, model, names),
       h("div", { class: "bar" }, test),
     ),
@@ -70,18 +73,18 @@ function servers(found, words, take) {
   return h("div", {}, rows.length ? [h("p", { class: "quiet" }, words.found), h("ul", { class: "servers" }, rows)] : h("p", { class: "quiet servers-none" }, words.nothingFound), unread);
 }
 
-function show(place, context, tested, done) {
+function show(place, context, tested, key, done) {
   const words = context.texts.model;
   const parts = [h("h3", {}, tested.works ? words.works(tested.model, tested.seconds) : words.fails)];
   if (tested.works) {
     if (tested.fields_left_out.length) parts.push(h("p", { class: "quiet" }, words.leftOut(tested.fields_left_out.join(", "))));
     const problem = h("p", { class: "problem", role: "alert" });
-    const save = button(words.save, async () => saved(context, tested, problem, done), { class: "main" });
+    const save = button(words.save, async () => saved(context, tested, key, problem, done), { class: "main" });
     parts.push(h("div", { class: "bar" }, save), problem);
   } else {
     const said = words.reasons[tested.reason]?.(tested) ?? [tested.cause, tested.next_step];
     parts.push(h("p", { class: "problem", role: "alert" }, said[0]), h("p", {}, said[1]));
-    if (tested.reason === "key" && tested.key_variable) parts.push(keyCommand(tested.key_variable, context));
+    if (tested.reason === "key" && tested.key_variable && !tested.takes_keys) parts.push(keyCommand(tested.key_variable, context));
   }
   place.replaceChildren(h("div", { class: "card" }, parts));
   place.scrollIntoView({ block: "nearest" });
@@ -92,10 +95,10 @@ function keyCommand(variable, context) {
   return h("div", {}, h("pre", { tabIndex: 0 }, h("code", {}, text)), button(context.texts.copy, async () => (await copy(text), context.say(context.texts.copied))));
 }
 
-async function saved(context, tested, problem, done) {
+async function saved(context, tested, key, problem, done) {
   problem.textContent = "";
   try {
-    const { name } = await context.bus.saveModel({ base_url: tested.base_url, model: tested.model });
+    const { name } = await context.bus.saveModel({ base_url: tested.base_url, model: tested.model, ...(key ? { key } : {}) });
     context.say(context.texts.model.saved(name));
     await done();
   } catch (error) {
