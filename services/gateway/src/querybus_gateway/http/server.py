@@ -19,6 +19,8 @@ HEAD_BYTES_MAX: Final = 32_768
 """Of a request's line and headers."""
 HEAD_SECONDS_MAX: Final = 10.0
 """How long they may take."""
+_MAY_ANSWER: Final = ("IDLE", "SEND_RESPONSE")
+"""States of h11 in which no answer has begun."""
 
 
 class _Server(QuietServer):
@@ -58,14 +60,13 @@ class _Prompt(H11Protocol):
         """Answer what is no HTTP with 400, or close where an answer has begun; what works on it then writes to nobody."""
         # Before the first request there is no cycle, whatever its type says.
         cycle = cast("RequestResponseCycle | None", self.cycle)
-        has_begun = cycle is not None and cycle.response_started and not cycle.response_complete
         if cycle is not None:
             cycle.disconnected = True
             cycle.message_event.set()
-        if has_begun:
-            self.transport.close()
-        else:
+        if repr(self.conn.our_state) in _MAY_ANSWER:
             super().send_400_response(msg)
+        else:
+            self.transport.close()
 
     def _expect_head(self) -> None:
         if self._is_busy():
