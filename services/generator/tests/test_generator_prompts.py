@@ -6,15 +6,26 @@ After a meant change of a prompt: delete `golden/*.txt`, run once, read the diff
 from __future__ import annotations
 
 import datetime as dt
+import json
 from pathlib import Path
 
 import pytest
-from services.generator.tests.shop_for_generation import CANARY, GOLDEN, SHOP, TEXTS, SpokenModel, asked, run
+from services.generator.tests.shop_for_generation import (
+    CANARY,
+    GOLDEN,
+    SHOP,
+    TEXTS,
+    KeptHistory,
+    SpokenModel,
+    asked,
+    run,
+)
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, ColumnProfile, Dialect, ForeignKey, Language, Table
 from querybus.core.envelope import Attempt
 from querybus.core.failure import Facts, FailureCode
 from querybus.core.messages import Advice, Origin
+from querybus.core.options import Options
 from querybus.llm.dialogue import ChatMessage
 from querybus.ops.live_texts import INTERVAL_SECONDS, BadText, LiveTexts
 from querybus.sql.names.quoting import quoted_name
@@ -230,9 +241,9 @@ def test_values_that_the_question_names_and_what_the_database_is_stand_before_it
             matched=(Matched("iron maiden", "artists", "name", "Iron Maiden"),),
             about="A shop of records, up to June 2025",
         ),
-    )[-1].text
-    assert '- "iron maiden": artists.name = "Iron Maiden"' in shown
-    assert '"A shop of records, up to June 2025"' in shown
+    )
+    assert '- "iron maiden": artists.name = "Iron Maiden"' in shown[-1].text
+    assert '"A shop of records, up to June 2025"' in shown[0].text
     hidden = render_question(
         TEXTS["en"].prompt,
         SHOP,
@@ -262,3 +273,47 @@ def test_ranges_and_empty_cells_are_shown_unless_values_may_not_be() -> None:
     assert "salary REAL,\n" in shown
     hidden = render_schema(catalog, catalog.tables, with_values=False)
     assert not any(text in hidden for text in ("2023", "NULL", "1.5"))
+
+
+def _shared(prompt: tuple[ChatMessage, ...], *earlier: tuple[ChatMessage, ...]) -> float:
+    """The share of a prompt's tokens that stand in the longest prefix which an earlier one began with too."""
+    text, *others = ["\x00".join(f"{m.role} {m.text}" for m in messages) for messages in (prompt, *earlier)]
+    same = max(
+        next((n for n, (a, b) in enumerate(zip(text, other, strict=False)) if a != b), len(text)) for other in others
+    )
+    return token_estimate(text[:same]) / token_estimate(text)
+
+
+async def test_the_long_part_of_a_prompt_is_the_same_for_all_questions_of_a_connection():
+    questions = ("How many customers are there?", "Which orders are open?", "Total of all orders in Berlin by status?")
+    model = SpokenModel("```sql\nSELECT 1 FROM orders\n```")
+    once = Options(second_draft=False)
+    for question in questions:
+        await run(asked(question, options=once), model=model)
+    first, *rest = model.prompts
+    assert all(_shared(prompt, first) >= 0.9 for prompt in rest)
+    history = KeptHistory(Turn(questions[0], sql="SELECT COUNT(*) FROM customers"))
+    for question in ("and by city?", "Remove the last column"):
+        await run(asked(question, options=once), model=model, history=history)
+    *earlier, begun, follow_up = model.prompts
+    assert _shared(begun, *earlier) >= 0.9
+    assert _shared(follow_up, *earlier, begun) >= 0.95
+
+
+async def test_a_second_draft_begins_as_the_first_did_and_looks_at_the_linked_tables():
+    absent = "```sql\nSELECT COUNT(*) FROM orders WHERE status = 'OPENED'\n```"
+    model = SpokenModel(absent)
+    await run(asked("How many blorfed orders are open?"), model=model)
+    first, second = model.prompts
+    assert first[0] == second[0]
+    assert "The tables that the question is most likely about" in second[-1].text
+    assert "most likely about" not in first[-1].text
+
+
+@pytest.mark.parametrize("value", ["Aberdeen ", " AAF", "US ", "a  b", "o'Neill", "宽　空", "line\nbreak", "tick`s"])
+def test_a_value_stands_for_exactly_itself(value: str):
+    column = Column(name="city", type="TEXT", values=(value,), values_complete=True)
+    schema = schema_of(column)
+    shown = schema.partition("values: ")[2].partition("\n")[0]
+    assert json.loads(shown) == value
+    assert "`" not in shown

@@ -49,13 +49,15 @@ def question_prompt(
     is_second: bool = False,
 ) -> QuestionPrompt:
     envelope, prepared = subject.envelope, subject.prepared
-    # A second draft sees the linked tables alone, in another order: what comes out alike then does not hang on that.
-    tokens_max = 0 if is_second else subject.prompting.schema_tokens_max
+    tokens_max = subject.prompting.schema_tokens_max
     linking = prepared.index.link(asked, nearness=near.tables, tokens_max=tokens_max)
     tables = _with_tried(linking, prepared.index.shown(linking, asked, tokens_max), prepared.catalog, attempts)
-    if is_second:
-        tables = tables[::-1]
     with_values = may_see_data(envelope, subject.connection)
+    focus = ""
+    if is_second:
+        # A second draft looks at the linked tables in another order, behind the part that all prompts begin with.
+        linked = prepared.index.link(asked, nearness=near.tables, tokens_max=0)
+        focus = prepared.schema(prepared.index.shown(linked, asked, 0)[::-1], with_values=with_values)
     readable, today = subject.readable, subject.today
     hints = hints_for(readable, prepared.catalog, today=today, with_values=with_values) if subject.with_hints else ()
     examples = [Example(entry.key, with_today(entry.text, prepared.catalog.dialect, subject.today)) for entry in used]
@@ -76,6 +78,7 @@ def question_prompt(
             instructions=[*instruction_lines(prepared, readable), *hints],
             about=subject.connection.description,
             hints=subject.hints,
+            focus=focus,
         ),
         retry=Retry(attempts=attempts, advice=advice, may_execute=may_probe(envelope)),
         schema=prepared.schema(tables, with_values=with_values),

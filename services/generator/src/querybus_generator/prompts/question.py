@@ -23,7 +23,14 @@ from querybus.llm.dialogue import ChatMessage
 from querybus.sql.names.quoting import quoted_name
 from querybus_generator.conversation.turns import Turn, thread_messages
 from querybus_generator.prompts.general_examples import example_statements
-from querybus_generator.prompts.schema import COMMENT_LENGTH_MAX, data_span, quoted, render_glossary, render_schema
+from querybus_generator.prompts.schema import (
+    COMMENT_LENGTH_MAX,
+    data_span,
+    exact,
+    quoted,
+    render_glossary,
+    render_schema,
+)
 from querybus_generator.prompts.template import fill
 
 CHAT_MARK: Final = "CHAT:"
@@ -108,6 +115,8 @@ class Evidence:
     about: str = ""
     hints: Sequence[str] = ()
     """What the rules say of the question's wording."""
+    focus: str = ""
+    """The tables that the question leads to first, as text, where a second draft looks at them in particular."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,21 +150,22 @@ def render_question(
     """
     question, turns, reading = spoken_of.question, spoken_of.turns, spoken_of.reading
     spoken = "\n".join((question, *(turn.question for turn in turns)))
-    system = _system(
-        texts,
-        catalog,
-        spoken_of.today,
-        evidence.instructions,
-        offers_chat=offers_chat,
-        prompting=prompting,
-        changes=changes,
+    # The long part comes first and is the same for all questions of a connection on a day: providers keep such a prefix.
+    lasting = {
+        "schema": render_schema(catalog, tables, with_values=with_values) if schema is None else schema,
+        "about": quoted(evidence.about, ABOUT_LENGTH_MAX) if evidence.about.strip() else "",
+        "span": data_span(catalog, texts.span) if with_values else "",
+    }
+    system = fill(
+        texts.system, {**lasting, **_rules(texts, catalog, spoken_of.today, prompting=prompting, changes=changes)}
     )
     asked = fill(
         texts.question,
         {
-            "schema": render_schema(catalog, tables, with_values=with_values) if schema is None else schema,
-            "about": quoted(evidence.about, ABOUT_LENGTH_MAX) if evidence.about.strip() else "",
-            "span": data_span(catalog, texts.span) if with_values else "",
+            **lasting,
+            "chat": CHAT_MARK if offers_chat else "",
+            "instructions": _instructions(evidence.instructions),
+            "focus": evidence.focus,
             "glossary": render_glossary(catalog, f"{spoken}\n{reading}"),
             "matched": _matched(catalog, evidence.matched) if with_values else "",
             "examples": _examples(evidence.examples, spoken, with_values=with_values),
@@ -180,30 +190,20 @@ def render_question(
     return (*messages, ChatMessage("user", asked.strip()))
 
 
-def _system(
-    texts: PromptTexts,
-    catalog: Catalog,
-    today: dt.date,
-    instructions: Sequence[str],
-    *,
-    offers_chat: bool,
-    prompting: Prompting,
-    changes: Sequence[str],
-) -> str:
-    return fill(
-        texts.system,
-        {
-            "dialect": catalog.dialect.value,
-            "dialect_notes": texts.dialects[catalog.dialect.value].strip(),
-            "today": f"{today:%Y-%m-%d} ({texts.weekdays[today.weekday()]})",
-            "chat": CHAT_MARK if offers_chat else "",
-            "instructions": _instructions(instructions),
-            "read_only": "" if changes else "yes",
-            "changes": ", ".join(changes),
-            "plan": "yes" if prompting.reasoning == "short" else "",
-            "general_examples": _general_examples(texts, catalog.dialect) if prompting.examples else "",
-        },
-    )
+def _rules(
+    texts: PromptTexts, catalog: Catalog, today: dt.date, *, prompting: Prompting, changes: Sequence[str]
+) -> dict[str, str]:
+    return {
+        "dialect": catalog.dialect.value,
+        "dialect_notes": texts.dialects[catalog.dialect.value].strip(),
+        "today": f"{today:%Y-%m-%d} ({texts.weekdays[today.weekday()]})",
+        "chat": "",
+        "instructions": "",
+        "read_only": "" if changes else "yes",
+        "changes": ", ".join(changes),
+        "plan": "yes" if prompting.reasoning == "short" else "",
+        "general_examples": _general_examples(texts, catalog.dialect) if prompting.examples else "",
+    }
 
 
 def _general_examples(texts: PromptTexts, dialect: Dialect) -> str:
@@ -218,7 +218,7 @@ def _matched(catalog: Catalog, matched: Sequence[Matched]) -> str:
     """Return the values that the question names, as they are written in the database, each with every place."""
     lines = [
         f"- {quoted(one.text)}: "
-        f"{quoted_name(one.table, catalog.dialect)}.{quoted_name(one.column, catalog.dialect)} = {quoted(one.value)}"
+        f"{quoted_name(one.table, catalog.dialect)}.{quoted_name(one.column, catalog.dialect)} = {exact(one.value)}"
         for one in matched
         if len(one.value) <= COMMENT_LENGTH_MAX
     ]

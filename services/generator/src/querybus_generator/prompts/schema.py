@@ -89,6 +89,26 @@ def quoted(text: str, length_max: int = COMMENT_LENGTH_MAX) -> str:
     return json.dumps(plain if len(plain) <= length_max else plain[: length_max - 1] + "…", ensure_ascii=False)
 
 
+@lru_cache(maxsize=QUOTED_KEPT_MAX)
+def exact(value: str) -> str:
+    """Return a value as one JSON string on one line that stands for exactly it, blanks included.
+
+    What would not print, or could end a block, is escaped.
+
+    >>> exact("Aberdeen "), exact("a\\n`b")
+    ('"Aberdeen "', '"a\\\\u000a\\\\u0060b"')
+    """
+    return json.dumps(value, ensure_ascii=False) if _is_plain(value) else f'"{"".join(map(_escaped, value))}"'
+
+
+def _is_plain(text: str) -> bool:
+    return all(sign == " " or (sign != "`" and unicodedata.category(sign)[0] not in "CZ") for sign in text)
+
+
+def _escaped(sign: str) -> str:
+    return json.dumps(sign, ensure_ascii=False)[1:-1] if _is_plain(sign) else f"\\u{ord(sign):04x}"
+
+
 def render_columns(catalog: Catalog, table: Table, *, with_values: bool) -> str:
     """Return a table's text up to its foreign keys, which depend on what is shown beside it."""
     dialect = catalog.dialect
@@ -138,7 +158,7 @@ def _values(column: Column) -> str:
     if not shown:
         return ""
     is_all = is_enumeration and len(whole) == len(column.values)
-    return f"values: {', '.join(quoted(value, VALUE_LENGTH_MAX) for value in shown)}{'' if is_all else ', …'}"
+    return f"values: {', '.join(exact(value) for value in shown)}{'' if is_all else ', …'}"
 
 
 def _key(key: ForeignKey, dialect: Dialect) -> str:
