@@ -262,6 +262,7 @@ def apis(settings: Settings, broker: BusBroker, use_cases: UseCases, *, tracing:
                 random_bits=system_random_bits,
                 on_listening=lambda address: _log.info("grpc.listening", address=address),
                 trusted_proxies=settings.trusted_proxies,
+                without_key=settings.grpc_without_key,
             )
         )
     return listeners

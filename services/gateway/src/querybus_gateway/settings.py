@@ -76,6 +76,11 @@ class Settings(ServiceSettings):
     grpc_port: int | None = Field(
         default=None, ge=0, le=65_535, description="of the gRPC API; 0: any free port; not set: no such API"
     )
+    grpc_without_key: Annotated[tuple[Literal["health", "reflection"], ...], NoDecode] = Field(
+        default=("health", "reflection"),
+        description="what of the gRPC API answers without a key, separated by commas: `health` for probes, `reflection` "
+        "for tools; what is left out is not served",
+    )
     tenants: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(), description="subject tokens of tenants that have a submit queue, separated by commas"
     )
@@ -137,7 +142,7 @@ class Settings(ServiceSettings):
         default={}, description='who repairs by tenant, where a request does not say, as JSON: {"acme": "rules_only"}'
     )
 
-    @field_validator("tenants", "cors_origins", "apis", mode="before")
+    @field_validator("tenants", "cors_origins", "apis", "grpc_without_key", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         return tuple(filter(None, value.split(","))) if isinstance(value, str) else value

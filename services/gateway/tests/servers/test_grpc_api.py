@@ -35,6 +35,7 @@ pytestmark = [pytest.mark.connected, pytest.mark.asyncio(loop_scope="module")]
 NOT_WAITING = 0.0
 AIO: Any = grpc.aio
 HEALTH = "/grpc.health.v1.Health/Check"
+REFLECTION = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
@@ -315,7 +316,7 @@ async def test_health_and_reflection_report_what_is_served(stack: ApiStack) -> N
             await nobody.raw(HEALTH, health_pb2.HealthCheckRequest(service="nothing").SerializeToString())
         assert caught.value.code is grpc.StatusCode.NOT_FOUND
         call = nobody.channel.stream_stream(
-            "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+            REFLECTION,
             request_serializer=reflection_pb2.ServerReflectionRequest.SerializeToString,
             response_deserializer=reflection_pb2.ServerReflectionResponse.FromString,
         )
@@ -324,6 +325,35 @@ async def test_health_and_reflection_report_what_is_served(stack: ApiStack) -> N
         ]
     names = {path.name for path in answers[0].list_services_response.service}
     assert {"querybus.v1.QueryService", "grpc.health.v1.Health"} <= names
+
+
+@pytest.mark.parametrize("served", ["", "health"])
+async def test_health_and_reflection_answer_without_a_key_only_where_that_was_chosen(served: str) -> None:
+    use_cases: Any = None
+    api = GrpcApi(
+        use_cases,
+        host="127.0.0.1",
+        port=0,
+        calls_max=1,
+        tracing=Tracing("gateway"),
+        random_bits=system_random_bits,
+        on_listening=lambda _: None,
+        without_key=(served,) if served else (),
+    )
+    await api.start()
+    try:
+        async with grpc.aio.insecure_channel(api.address) as channel:
+            for path, name in ((HEALTH, "health"), (REFLECTION, "reflection")):
+                call: Any = channel.unary_unary(path) if name == "health" else channel.stream_unary(path)
+                asked: Any = b"" if name == "health" else iter([b""])
+                if name == served:
+                    assert health_pb2.HealthCheckResponse.FromString(await call(asked, timeout=20)).status
+                    continue
+                with pytest.raises(grpc.aio.AioRpcError) as caught:
+                    await call(asked, timeout=20)
+                assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
+    finally:
+        await api.drain()
 
 
 BYTES = st.one_of(

@@ -8,7 +8,7 @@ moment; then the listener closes, and running calls have CLOSE_SECONDS_MAX.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final, cast
 
 import grpc
@@ -75,9 +75,14 @@ class GrpcApi:
         random_bits: RandomBits,
         on_listening: Callable[[str], None],
         trusted_proxies: str = "",
+        without_key: Collection[str] = ("health", "reflection"),
     ) -> None:
-        """`trusted_proxies`: addresses or networks, separated by commas, whose X-Forwarded-For is believed."""
+        """`trusted_proxies`: addresses or networks, separated by commas, whose X-Forwarded-For is believed.
+
+        `without_key`: which of `health` and `reflection` are served; both answer whoever asks.
+        """
         self.name = "grpc"
+        self._without_key = frozenset(without_key)
         self.address = ""
         self._host = f"[{host}]" if ":" in host else host
         self._port = port
@@ -97,8 +102,10 @@ class GrpcApi:
             handlers = {method: self._context.handler(value) for method, value in methods.items()}
             server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(name, handlers),))
             await self._health.set(name, health_pb2.HealthCheckResponse.SERVING)
-        server.add_generic_rpc_handlers((self._health_handler(),))
-        reflection.enable_server_reflection((*SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
+        if "health" in self._without_key:
+            server.add_generic_rpc_handlers((self._health_handler(),))
+        if "reflection" in self._without_key:
+            reflection.enable_server_reflection((*SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
         try:
             port = server.add_insecure_port(f"{self._host}:{self._port}")
         except RuntimeError as error:
