@@ -25,6 +25,7 @@ from querybus.engines import ENGINES
 from querybus.engines.record import InOperand
 from querybus.sql.guard.rules import STATEMENT_KINDS, Rule, refuse, unsafe, written
 from querybus.sql.limits.token_caps import over_the_caps
+from querybus.sql.names.parsed_forms import spell_out
 
 SQL_BYTES_MAX: Final = 20_000
 """Of a draft, in UTF-8."""
@@ -38,23 +39,31 @@ class _Grammars(dict[Dialect, Grammar]):
 
     def __missing__(self, dialect: Dialect) -> Grammar:
         self[dialect] = result = Grammar.get_or_raise(dialect.value)
+        transforms = result.generator_class.TRANSFORMS
         if ENGINES[dialect].regexp_is_operator:
             # The renderer's REGEXP_LIKE(a, b) is unknown to MariaDB; the operator is known to both.
-            result.generator_class.TRANSFORMS[exp.RegexpLike] = _regexp
-            # What has rendered this dialect before this has fixed its table of renderings: it is made anew.
-            getattr(generator, "_DISPATCH_CACHE", {}).pop(result.generator_class, None)
+            transforms[exp.RegexpLike] = _regexp
         if dialect is Dialect.SQLITE:
             # NUMERIC keeps a whole number whole; the renderer writes REAL.
             result.generator_class.TYPE_MAPPING[exp.DataType.Type.DECIMAL] = "NUMERIC"
         if dialect is Dialect.POSTGRESQL:
-            result.generator_class.TRANSFORMS[exp.LowerHex] = _to_hex
-            result.generator_class.TRANSFORMS[exp.Hex] = _to_hex
-            getattr(generator, "_DISPATCH_CACHE", {}).pop(result.generator_class, None)
+            transforms[exp.LowerHex] = _to_hex
+            transforms[exp.Hex] = _to_hex
+        if not ENGINES[dialect].aliases_derived_tables:
+            transforms[exp.Lateral] = _lateral
+        # What has rendered this dialect before this has fixed its table of renderings: it is made anew.
+        getattr(generator, "_DISPATCH_CACHE", {}).pop(result.generator_class, None)
         return result
 
 
 def _to_hex(generator: Any, node: exp.Expr) -> str:
     return str(generator.func("TO_HEX", node.this))
+
+
+def _lateral(generator: Any, node: exp.Lateral) -> str:
+    """Return a lateral query with its alias as Oracle takes it, without AS."""
+    alias = generator.sql(node, "alias")
+    return f"LATERAL {generator.sql(node, 'this')}{f' {alias}' if alias else ''}"
 
 
 def _regexp(generator: Any, node: exp.RegexpLike) -> str:
@@ -397,12 +406,16 @@ def _tree(sql: str, tokens: list[Any], dialect: Dialect) -> exp.Expr | Failure:
         return refuse(
             FailureCode.TOO_COMPLEX, Rule.DEPTH, f"the statement is nested more than {TREE_DEPTH_MAX} levels deep"
         )
+    kinds = [token.token_type for token in tokens]
+    tree = spell_out(result[0]) if any(kind in kinds for kind in _SPELT_OUT) else result[0]
     operand = ENGINES[dialect].in_operand
-    if operand is not InOperand.NEVER_TABLE and TokenType.IN in [token.token_type for token in tokens]:
-        return _spell_out_tables(result[0], operand)
-    return result[0]
+    if operand is not InOperand.NEVER_TABLE and TokenType.IN in kinds:
+        return _spell_out_tables(tree, operand)
+    return tree
 
 
+_SPELT_OUT: Final = (TokenType.APPLY, TokenType.ARROW)
+"""Words of the forms that are written otherwise than they are read."""
 _SETS: Final = (exp.Array, exp.Tuple, exp.Literal)
 """What ClickHouse takes behind IN beside a list, a query and a table."""
 

@@ -127,7 +127,11 @@ def guard_write(
     loose = uncanonical(read.facts, index)
     if loose is not None:
         return loose
-    others = read.sources.without(read.targets)
+    own_filter = _own_filter(tree, parts, dialect, index, reader)
+    if isinstance(own_filter, Failure):
+        return own_filter
+    # What a filter looks up is read for everybody, so that it stands without a filter of its own.
+    others = read.sources.without(read.targets | own_filter)
     inside = unnarrowed(read.facts, others, index, reader, Form.QUERY)
     if isinstance(inside, Failure):
         return inside
@@ -135,15 +139,22 @@ def guard_write(
         result = others.of(use.node)
         if result is not None and id(use.node) not in inside and not (result.is_allowed and result.is_open):
             return refuse(FailureCode.PERMISSION, Rule.TABLE_DENIED, "a table that is not allowed", use.written)
+    return None
+
+
+def _own_filter(
+    tree: exp.Expr, parts: Parts, dialect: Dialect, index: NameIndex, reader: Reader
+) -> frozenset[int] | Failure:
+    """Return the ids of the nodes of the row filter that narrows a change; none where its table has none."""
     if parts.known is None or not parts.known.filters:
-        return None
+        return frozenset()
     try:
         expected = _condition(parts.known, dialect, reader)
         where = tree.args.get("where")
         condition = where.this if isinstance(where, exp.Where) else None
         last = condition.expression if isinstance(condition, exp.And) else condition
         if last is not None and _text(last, dialect) == _round_trip(expected, dialect, index):
-            return None
+            return frozenset(id(node) for node in last.walk())
     except (BadFilter, *PARSER_ERRORS):
         pass
     return refuse(FailureCode.PERMISSION, Rule.ROW_FILTER, "a change that is not narrowed to its reader's rows")

@@ -78,8 +78,10 @@ def _reaches(star: exp.Star, sources: Sources) -> bool:
     select = star.find_ancestor(exp.Select)
     if select is None or any(star.find_ancestor(kind) is not None for kind in (exp.Pivot, exp.Lateral)):
         return True
+    if isinstance(select.parent, exp.Exists):
+        return False  # shows no column
     parts = [select.args.get("from_"), *select.args.get("joins", ()), *select.args.get("laterals", ())]
-    tables = [table for part in parts if isinstance(part, exp.Expr) for table in _own_tables(part)]
+    tables = [table for part in parts if isinstance(part, exp.Expr) for table in _own_sources(part)]
     qualifier = star.parent.args.get("table") if isinstance(star.parent, exp.Column) else None
     if qualifier is not None:
         # A name of an outer statement's table would not be found among its own.
@@ -90,12 +92,12 @@ def _reaches(star: exp.Star, sources: Sources) -> bool:
     return any((source := sources.of(table)) is not None and source.denied for table in tables)
 
 
-def _own_tables(part: exp.Expr) -> list[exp.Table]:
-    """Return the tables of a FROM or JOIN that stand in it directly, not within a query of their own."""
+def _own_sources(part: exp.Expr) -> list[exp.Expr]:
+    """Return the tables and derived tables of a FROM or JOIN that stand in it directly, not within a query of their own."""
     walked = part.walk(
         prune=lambda node: isinstance(node, exp.Query) and not isinstance(node, exp.Subquery | exp.Table)
     )
-    return [node for node in walked if isinstance(node, exp.Table)]
+    return [node for node in walked if isinstance(node, exp.Table | exp.Subquery)]
 
 
 def _column_denied(name: str) -> Failure:
