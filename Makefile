@@ -118,7 +118,7 @@ kill-and-scale: $(DEV_STAMP) ## add, restart and remove replicas of a running st
 bench-public: $(DEV_STAMP) ## the check over a folder of published statements by dialect, else over the shared cases: make bench-public FROM=FOLDER
 	@PYTHONPATH=. $(BIN)/python benchmarks/bench_public.py $(FROM) $(if $(JSON),--json)
 
-bench-%: $(DEV_STAMP) ## one of them: bench-answers, -ask, -drafts, -executor, -first-hour, -followups, -gateway, -generator, -guard, -house, -linking, -presenter, -prompt, -public, -recovery, -routing, -semantic, -shortcuts, -traces, -translator
+bench-%: $(DEV_STAMP) ## one of them: bench-answers, -ask, -drafts, -executor, -first-hour, -followups, -gateway, -generator, -guard, -house, -linking, -policy, -presenter, -prompt, -public, -recovery, -routing, -semantic, -shortcuts, -traces, -translator
 	@PYTHONPATH=. $(BIN)/python benchmarks/bench_$(subst -,_,$*).py
 
 pictures: $(DEV_STAMP) ## draw thirty charts and the answers' cards in both languages, to be looked at: build/pictures

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, nullcontext
 from dataclasses import asdict
 from pathlib import Path
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 PROGRESS_SECONDS: Final = 5.0
 ITEMS_SHOWN_MAX: Final = 20
 
-evaluation: Final = Commands(cls=WithDefault, help="Measure answers against known ones, or the linking of tables.")
+evaluation: Final = Commands(
+    cls=WithDefault, help="Measure answers against known ones, the linking of tables, or a policy."
+)
 
 
 @evaluation.command(name="linking")
@@ -115,6 +117,55 @@ def evaluate_items(
             err=True,
         )
         raise typer.Exit(1)
+
+
+@evaluation.command(name="policy")
+def evaluate_hidden_rows(
+    connection: Annotated[str, typer.Argument(help="name of the connection")],
+    tenant: Annotated[str, typer.Option(help="for whom the statements run: `:tenant` of the row filters")],
+    user: Annotated[str, typer.Option(help="`:user` of the row filters")] = "evaluator",
+    file: Annotated[
+        Path, typer.Option("--file", envvar="QUERYBUS_CONNECTIONS_FILE", help="the file that lists the connections")
+    ] = Path("connections.yaml"),
+    count: Annotated[int, typer.Option(min=1, max=100_000, help="statements to make")] = 500,
+    seed: Annotated[int, typer.Option(help="another number makes other statements")] = 1,
+    json_output: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+) -> None:
+    """Try whether statements tell a reader of rows or columns that your policy hides; exits with 1 if one does.
+
+    Makes statements of your own tables, with values that hidden rows alone hold, and runs them as that reader. Each has a
+    twin with a value that nobody holds: both must look the same. It only reads, and needs no other service.
+
+    Example: querybus evaluate policy shop --tenant acme --count 2000
+    """
+    from querybus.core.policy import Reader
+    from querybus.ops.log import configure_logging
+    from querybus_cli.evaluation.hidden_rows.evaluate import evaluate_policy, read_connection
+
+    configure_logging("error", as_json=False)
+    reader = Reader(tenant, user)
+    config = read_connection(file, connection, reader)
+    report = run(evaluate_policy(config, reader, count=count, seed=seed, say=_seldom(PROGRESS_SECONDS)))
+    if json_output:
+        typer.echo(json.dumps(report.as_json(), ensure_ascii=False))
+    else:
+        for line in report.lines():
+            typer.echo(line)
+    if report.leaks:
+        raise typer.Exit(1)
+
+
+def _seldom(seconds: float) -> Callable[[str], None]:
+    """Return what prints a line to stderr, one in that time at most."""
+    shown_at = time.monotonic()
+
+    def say(line: str) -> None:
+        nonlocal shown_at
+        if time.monotonic() - shown_at > seconds:
+            shown_at = time.monotonic()
+            typer.echo(line, err=True)
+
+    return say
 
 
 @evaluation.command(name="self-test")

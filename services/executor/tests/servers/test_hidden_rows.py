@@ -6,64 +6,35 @@ alone. Outcome, code, words, notes, rows and counts have to be equal on every en
 
 from __future__ import annotations
 
-import asyncio
 import itertools
-import sqlite3
 from collections.abc import AsyncIterator, Iterator
-from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from querybus.core.catalog import Catalog
 from querybus.core.failure import Failure, FailureCode
-from querybus.core.policy import ConnectionPolicy, Reader
-from querybus.ops.metrics import Metrics
+from querybus.core.policy import ConnectionPolicy
 from querybus.sql.check import Checked, check
-from querybus_executor.connections.config import parse_connections
-from querybus_executor.engines.registry import Engines
+from querybus_cli.evaluation.hidden_rows.material import Examiner
+from querybus_cli.evaluation.hidden_rows.statements import make_statements
+from querybus_cli.evaluation.hidden_rows.trial import Trial, try_statements
 from querybus_executor.ports import Purpose
 from querybus_executor.results.hidden_values import engine_warnings, without_values
 from tests.support.database_servers import ClickhouseServer, clickhouse_server
+from tests.support.policy_twins import (
+    BY_LOOKUP,
+    POLICIES,
+    READER,
+    SHOWING_OTHERS,
+    Twins,
+    compare_with_twin,
+    opened_twins,
+)
 
 SERVERS = ("postgres", "mariadb", "clickhouse")
+DRAWN = 7
 ENGINES = ("sqlite", "duckdb", *(pytest.param(name, marks=pytest.mark.servers) for name in SERVERS))
-READER = Reader("acme", "ann")
-BY_TENANT = {
-    "row_filters": {
-        "customers": "tenant_id = :tenant",
-        "orders": "tenant_id = :tenant AND status <> 'void'",
-        "items": "order_id IN (SELECT id FROM orders WHERE tenant_id = :tenant)",
-    },
-    "columns_masked": {"customers": ["email"], "orders": ["status"]},
-}
-BY_LOOKUP = {
-    "row_filters": {
-        "orders": "customer_id IN (SELECT id FROM customers WHERE tenant_id = :tenant)",
-        "items": "order_id IN (SELECT id FROM orders WHERE tenant_id = :tenant)",
-        "customers": "lower(tenant_id) = lower(:tenant)",
-    }
-}
-POLICIES = {"by tenant": BY_TENANT, "by lookup": BY_LOOKUP}
-CUSTOMERS = [
-    (
-        n,
-        ("acme", "globex")[n % 2],
-        f"{('A', 'LEAKB')[n % 2]}-name-{n}",
-        f"mail{n}@x.example",
-        10.5 * n + 90_000 * (n % 2),
-    )
-    for n in range(40)
-]
-ORDERS = [
-    (n, ("acme", "globex")[n % 2], n % 40, 7.25 * n + 90_000 * (n % 2), ("open", "paid", "void")[n % 3],
-     f"2026-0{n % 9 + 1}-11 10:00:00", f"{('A', 'LEAKB')[n % 2]} note {n}")
-    for n in range(120)
-]  # fmt: skip
-ITEMS = [(n, n % 120, n % 7) for n in range(200)]
-
 HIDDEN = ("o.note LIKE 'LEAKB note 1'", "o.amount > 90500", "o.customer_id = 13", "o.id = 21")
 HARMLESS = ("o.id > 5", "o.amount < 500", "o.placed >= '2026-03-01'", "o.note = 'A note 2'", "o.customer_id IN (2, 4)")
 MAY_FAIL = (
@@ -106,103 +77,6 @@ FURTHER = (
     "SELECT o.id FROM orders AS o JOIN items AS i USING (id) WHERE i.qty > 2",
     "SELECT email, name FROM customers ORDER BY id",
 )
-TYPES = {
-    "sqlite": ("INTEGER", "TEXT", "NUMERIC", "TIMESTAMP"),
-    "duckdb": ("INTEGER", "VARCHAR", "DECIMAL(12,2)", "TIMESTAMP"),
-    "postgres": ("INTEGER", "VARCHAR(60)", "DECIMAL(12,2)", "TIMESTAMP"),
-    "mariadb": ("INTEGER", "VARCHAR(60)", "DECIMAL(12,2)", "DATETIME"),
-    "clickhouse": ("Int32", "Nullable(String)", "Decimal(12,2)", "DateTime"),
-}
-
-
-SHOWING_OTHERS = {
-    "sqlite": (
-        ["CREATE VIRTUAL TABLE own_fts USING fts5(note)", "INSERT INTO own_fts SELECT note FROM orders"],
-        ("own_fts", "own_fts_content", "own_fts_data"),
-    ),
-    "duckdb": (["CREATE VIEW shown AS SELECT * FROM orders"], ("shown",)),
-    "postgres": (
-        ["CREATE VIEW shown AS SELECT * FROM orders", "CREATE MATERIALIZED VIEW kept AS SELECT * FROM orders"],
-        ("shown", "kept"),
-    ),
-    "mariadb": (
-        ["CREATE TABLE part (id INT) ENGINE=MyISAM", "CREATE TABLE parts (id INT) ENGINE=MERGE UNION=(part)"],
-        ("parts",),
-    ),
-    "clickhouse": (
-        [
-            "CREATE TABLE parts AS hidden_all.orders ENGINE = Merge('hidden_all', '^orders$')",
-            "CREATE TABLE buffered AS hidden_all.orders "
-            "ENGINE = Buffer('hidden_all', 'orders', 1, 10, 100, 10, 100, 10000, 100000)",
-        ],
-        ("parts", "buffered"),
-    ),
-}
-"""Tables that show the rows of other tables, made in the database of everybody's rows; none of them may be read."""
-
-
-def script_of(engine: str, *, own: bool) -> list[str]:
-    """Return the statements that make the three tables, with everybody's rows or the reader's alone."""
-    integer, text, money, moment = TYPES[engine]
-    of = " ENGINE = MergeTree ORDER BY id" if engine == "clickhouse" else ""
-    acme = {row[0] for row in ORDERS if row[1] == "acme"}
-    tables = {
-        "customers": (f"id {integer}, tenant_id {text}, name {text}, email {text}, balance {money}", CUSTOMERS),
-        "orders": (
-            f"id {integer}, tenant_id {text}, customer_id {integer}, amount {money}, status {text}, placed {moment}, "
-            f"note {text}",
-            ORDERS,
-        ),
-        "items": (f"id {integer}, order_id {integer}, qty {integer}", ITEMS),
-    }
-    script: list[str] = []
-    for name, (columns, rows) in tables.items():
-        kept = [row for row in rows if not own or (row[1] in acme if name == "items" else row[1] == "acme")]
-        script += [f"CREATE TABLE {name} ({columns}){of}", f"INSERT INTO {name} VALUES {', '.join(map(str, kept))}"]
-    return script if own else script + SHOWING_OTHERS[engine][0]
-
-
-def made(engine: str, folder: Path, request: pytest.FixtureRequest, *, own: bool) -> str:
-    """Make the tables and return the URL of their database."""
-    script, name = script_of(engine, own=own), "hidden_own" if own else "hidden_all"
-    file = folder / f"{name}.{engine}"
-    if engine == "sqlite":
-        with closing(sqlite3.connect(file)) as opened:
-            opened.executescript(";".join(script))
-        return f"sqlite:///{file}"
-    if engine == "duckdb":
-        import duckdb
-
-        with duckdb.connect(str(file)) as opened:
-            for item in script:
-                opened.execute(item)
-        return f"duckdb:///{file}"
-    server: Any = request.getfixturevalue(engine)
-    if engine == "clickhouse":
-        server.execute(f"CREATE DATABASE IF NOT EXISTS {name}")
-        for table in (*SHOWING_OTHERS[engine][1], "items", "orders", "customers"):
-            server.execute(f"DROP TABLE IF EXISTS {name}.{table}")
-        for item in script:
-            server.execute(item.replace("TABLE ", f"TABLE {name}.").replace("INSERT INTO ", f"INSERT INTO {name}."))
-        return str(server.url(name))
-    joined = ";".join(script)
-    if engine == "postgres":
-        server.execute(f"DROP DATABASE IF EXISTS {name}; CREATE DATABASE {name};\n\\c {name}\n{joined}; ANALYZE;")
-        return str(server.url(database=name))
-    server.execute(
-        f"DROP DATABASE IF EXISTS {name}; CREATE DATABASE {name}; USE {name}; {joined}; ANALYZE TABLE orders;"
-    )
-    return str(server.url("root", name))
-
-
-@dataclass(frozen=True)
-class Twins:
-    """The database with everybody's rows, and the one with the reader's alone."""
-
-    engine: str
-    everybody: Any
-    own: Any
-    catalog: Catalog
 
 
 @pytest.fixture(scope="module")
@@ -220,23 +94,10 @@ def policy(request: pytest.FixtureRequest) -> dict[str, Any]:
 @pytest.fixture(params=ENGINES)
 async def twins(request: pytest.FixtureRequest, policy: dict[str, Any], tmp_path: Path) -> AsyncIterator[Twins]:
     engine = str(request.param)
-    entries = [
-        {
-            "name": "own" if own else "everybody",
-            "url": await asyncio.to_thread(made, engine, tmp_path, request, own=own),
-            "role_may_write": True,
-            "policy": policy,
-            "pool": {"size": 2, "overflow": 0},
-        }
-        for own in (False, True)
-    ]
-    engines = Engines(children=4, reserved=1)
-    everybody, own = engines.connected(parse_connections({"connections": entries}), metrics=Metrics("t"))
-    await engines.start()
-    catalog = await everybody.catalog()
-    assert isinstance(catalog, Catalog), catalog
-    yield Twins(engine, everybody, own, catalog)
-    await engines.drain()
+    async with opened_twins(
+        engine, policy, tmp_path, request.getfixturevalue(engine) if engine in SERVERS else None
+    ) as made:
+        yield made
 
 
 async def reported(database: Any, checked: Checked, policy: ConnectionPolicy) -> object:
@@ -294,3 +155,45 @@ async def test_a_plan_over_hidden_rows_is_refused(twins: Twins, policy: dict[str
     )
     assert isinstance(refused, Failure)
     assert refused.code is FailureCode.PERMISSION
+
+
+async def test_made_statements_give_what_a_database_without_the_hidden_rows_gives(
+    twins: Twins, policy: dict[str, Any]
+) -> None:
+    rules = ConnectionPolicy.model_validate(policy)
+    examiner = Examiner(twins.everybody, twins.catalog, rules, READER)
+    tables = await examiner.tables()
+    assert sum(len(table.guesses) for table in tables) > 10
+    count = 12 if twins.engine == "clickhouse" else 90
+    statements = make_statements(tables, examiner.joins(tables), twins.catalog.dialect, count=count, seed=DRAWN)
+    figures = await compare_with_twin(twins, rules, statements)
+    assert figures.made == count
+    assert figures.answered > count // 2
+    assert figures.leaks == []
+    assert figures.refused_although_harmless <= count // 50, figures.refusals
+
+
+@pytest.mark.parametrize("twins", ["sqlite"], indirect=True)
+async def test_a_statement_that_shows_hidden_rows_is_found(twins: Twins, policy: dict[str, Any]) -> None:
+    rules = ConnectionPolicy.model_validate(policy)
+    examiner = Examiner(twins.everybody, twins.catalog, rules, READER)
+    tables = await examiner.tables()
+    statements = list(make_statements(tables, examiner.joins(tables), twins.catalog.dialect, count=60, seed=DRAWN))
+    # Run as if nothing were protected.
+    figures = await try_statements(Trial(twins.everybody, twins.catalog, ConnectionPolicy(), READER), statements)
+    assert figures.differ > 12
+    assert {"the rows differ" in leak.why or "shows a hidden value" in leak.why for leak in figures.leaks} == {True}
+
+
+@pytest.mark.parametrize("twins", ["duckdb"], indirect=True)
+async def test_a_condition_that_is_tried_before_the_filter_is_found(
+    twins: Twins, policy: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = ConnectionPolicy.model_validate(policy)
+    examiner = Examiner(twins.everybody, twins.catalog, rules, READER)
+    tables = await examiner.tables()
+    statements = list(make_statements(tables, examiner.joins(tables), twins.catalog.dialect, count=150, seed=DRAWN))
+    monkeypatch.setattr("querybus.sql.row_security.may_fail", lambda *_: False)
+    figures = await try_statements(Trial(twins.everybody, twins.catalog, rules, READER), statements)
+    assert figures.differ > 0
+    assert any("outcome differs" in leak.why or "words" in leak.why for leak in figures.leaks), figures.leaks
