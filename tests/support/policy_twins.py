@@ -6,7 +6,7 @@ import asyncio
 import sqlite3
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from querybus.core.catalog import Catalog
 from querybus.core.failure import Failure
 from querybus.core.policy import ConnectionPolicy, Reader
 from querybus.ops.metrics import Metrics
+from querybus.sql.check import Checked
 from querybus_cli.evaluation.hidden_rows.statements import PolicyStatement
 from querybus_cli.evaluation.hidden_rows.trial import Figures, Trial, leak_of
 from querybus_executor.connections.config import parse_connections
@@ -161,6 +162,11 @@ class Twins:
     own: Any
     catalog: Catalog
 
+    @staticmethod
+    def for_own(checked: Checked) -> Checked:
+        """Return a statement that was checked for everybody's database as it reads on the other: by that one's own name."""
+        return replace(checked, sql=checked.sql.replace("hidden_all", "hidden_own"))
+
 
 async def compare_with_twin(
     twins: Twins,
@@ -177,7 +183,7 @@ async def compare_with_twin(
         figures.count_made(statement.shape)
         on_statement()
         plain = trial.check_without_protection(statement.sql)
-        meant = None if isinstance(plain, Failure) else await trial.learn(plain, twins.own)
+        meant = None if isinstance(plain, Failure) else await trial.learn(twins.for_own(plain), twins.own)
         is_harmless = meant is not None and meant.is_answer and not statement.is_invalid
         checked = trial.check(statement.sql)
         if isinstance(checked, Failure):
@@ -185,7 +191,7 @@ async def compare_with_twin(
             if is_harmless:
                 figures.count_refusal(statement.shape, checked.detail)
             continue
-        everybody, own = await trial.learn(checked), await trial.learn(checked, twins.own)
+        everybody, own = await trial.learn(checked), await trial.learn(twins.for_own(checked), twins.own)
         figures.count_learnt(everybody)
         leaked = leak_of(statement, everybody, own)
         if leaked is not None:

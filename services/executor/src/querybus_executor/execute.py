@@ -20,7 +20,7 @@ from querybus.core.messages import Approved, Concluded, Outcome, Result
 from querybus.core.policy import ConnectionPolicy, Reader
 from querybus.core.subjects import StageName, run_token
 from querybus_executor.guard_cache import Verdict, Verdicts
-from querybus_executor.ports import Database, Databases, Pages, PageWriter, Purpose, Rows, Run, Runs
+from querybus_executor.ports import Database, Databases, Pages, PageWriter, Purpose, Rows, Run, Runs, reading_for
 from querybus_executor.results.hidden_values import engine_warnings, without_values
 from querybus_executor.results.receive import CELL_CHARACTERS_MAX, first_page
 from querybus_executor.results.second_draft import compared, with_second
@@ -102,6 +102,18 @@ async def execute(
     timer: Callable[[], float] = time.monotonic,
 ) -> Envelope[Concluded] | Failure:
     """Return the conclusion with the first page, or the typed failure of guard or engine."""
+    with reading_for(Reader(envelope.tenant, envelope.user)):
+        return await _execute(envelope, delivery, databases, pages, verdicts, timer)
+
+
+async def _execute(
+    envelope: Envelope[Approved],
+    delivery: Delivery,
+    databases: Databases,
+    pages: Pages,
+    verdicts: Verdicts,
+    timer: Callable[[], float],
+) -> Envelope[Concluded] | Failure:
     body = envelope.body
     database = databases.get(envelope.connection)
     if database is None:

@@ -14,7 +14,7 @@ from querybus.core.policy import Reader
 from querybus.core.requests.rpc import PROBE_ROWS_MAX, ExplainReply, ExplainRequest, ProbeReply, ProbeRequest
 from querybus.core.subjects import token
 from querybus_executor.guard_cache import Verdict, Verdicts
-from querybus_executor.ports import Database, Databases, Purpose
+from querybus_executor.ports import Database, Databases, Purpose, reading_for
 from querybus_executor.results.hidden_values import without_values
 from querybus_executor.results.receive import first_page
 
@@ -31,7 +31,8 @@ async def explain(
         return ExplainReply(failure=admitted)
     database, verdict = admitted
     seconds = min(EXPLAIN_SECONDS_MAX, (request.deadline_at - now_ms) / 1000)
-    result = await database.explain(request.sql, seconds_max=seconds)
+    with reading_for(Reader(request.tenant, request.user)):
+        result = await database.explain(request.sql, seconds_max=seconds)
     if not isinstance(result, Failure):
         if verdict.has_hidden_rows:
             return ExplainReply()
@@ -49,12 +50,13 @@ async def probe(
     if isinstance(admitted, Failure):
         return ProbeReply(failure=admitted)
     database, _ = admitted
-    result = await database.run(
-        request.sql,
-        rows_max=min(request.rows_max, PROBE_ROWS_MAX),
-        seconds_max=min(PROBE_SECONDS_MAX, (request.deadline_at - now_ms) / 1000),
-        purpose=Purpose.PROBE,
-    )
+    with reading_for(Reader(request.tenant, request.user)):
+        result = await database.run(
+            request.sql,
+            rows_max=min(request.rows_max, PROBE_ROWS_MAX),
+            seconds_max=min(PROBE_SECONDS_MAX, (request.deadline_at - now_ms) / 1000),
+            purpose=Purpose.PROBE,
+        )
     if isinstance(result, Failure):
         return ProbeReply(failure=without_values(result, database.policy.of(request.tenant)))
     rows = first_page(result.rows, PROBE_ROWS_MAX).rows

@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from querybus.core.catalog import Catalog, Dialect
 from querybus.core.failure import Failure
 from querybus.core.messages import PagesAddress, ResultColumn, Scalar
-from querybus.core.policy import ConnectionPolicy
+from querybus.core.policy import ConnectionPolicy, Reader
+
+_READER: Final[ContextVar[Reader | None]] = ContextVar("reader", default=None)
+
+
+@contextmanager
+def reading_for(reader: Reader) -> Generator[None]:
+    """Name the reader of the statements that run inside the block, for databases that enforce rows themselves."""
+    token = _READER.set(reader)
+    try:
+        yield
+    finally:
+        _READER.reset(token)
+
+
+def reader_of_statement() -> Reader | None:
+    """Return for whom the statement at hand runs; None outside of `reading_for`."""
+    return _READER.get()
 
 
 class Purpose(StrEnum):

@@ -25,7 +25,7 @@ from querybus.core.messages import (
 from querybus.core.policy import Reader
 from querybus.core.subjects import StageName
 from querybus.sql.write import guard_write
-from querybus_executor.ports import Database, Databases
+from querybus_executor.ports import Database, Databases, reading_for
 
 PUBLISHING_SECONDS: Final = 0.5
 """What is kept of the deadline for COMMIT and the conclusion itself."""
@@ -99,7 +99,9 @@ async def write(
         return Failure.of(FailureCode.TIMEOUT, "no time was left to make the change")
     if not await writes.create(envelope.query_id):
         return _unknown("the change had begun before, and was not begun again")
-    result = await _run(writer, body.sql, body.rows_affected_max, min(left_seconds, policy.statement_timeout_seconds))
+    seconds_max = min(left_seconds, policy.statement_timeout_seconds)
+    with reading_for(reader):
+        result = await _run(writer, body.sql, body.rows_affected_max, seconds_max)
     if isinstance(result, Failure):
         return result
     if result.rows_affected is None:

@@ -102,6 +102,11 @@ def read_connection(file: Path, name: str, reader: Reader) -> ConnectionConfig:
         known = ", ".join(config.name for config in configs)
         raise UsageError(f"{file} has no connection {name}; it has {known}: querybus connections list --file {file}")
     policy = config.applied_policy
+    if policy.native:
+        raise UsageError(
+            f"the database hides rows of {name} from this command as well (policy.native): try the same policy without "
+            "`native`, as a user whom row security does not concern"
+        )
     if not policy.serves(reader.tenant):
         raise UsageError(f"the tenant {reader.tenant} may not use {name}: set tenants_allowed of its policy")
     if not policy.of(reader.tenant).protects_parts:

@@ -116,6 +116,10 @@ class ConnectionPolicy(Rules):
         default=(),
         description="views that may be read although rows or columns of tables are protected; * for all",
     )
+    native: bool = Field(
+        default=False,
+        description="PostgreSQL: name the reader to the database's own row security as well, for each statement",
+    )
     functions_allowed: tuple[str, ...] = Field(default=(), description="the database's own functions that are harmless")
     statement_timeout_seconds: float = Field(default=30.0, gt=0)
     allow_llm_to_see_data: bool = True

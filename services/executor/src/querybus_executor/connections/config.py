@@ -110,6 +110,21 @@ class ConnectionConfig(BaseModel):
             raise ValueError("`access` stands beside `name`, not in `policy`")
         return self
 
+    @model_validator(mode="after")
+    def _native_where_it_holds(self) -> ConnectionConfig:
+        if not self.policy.native:
+            return self
+        if self.dialect is not Dialect.POSTGRESQL:
+            raise ValueError(
+                f"`policy.native` names readers to PostgreSQL alone, not to {ENGINES[self.dialect].title}: "
+                "leave it out; `row_filters` hold without it"
+            )
+        if not any(rules.row_filters for rules in (self.policy, *self.policy.tenants.values())):
+            raise ValueError(
+                "`policy.native` needs `row_filters`: they stay as the second wall, and hide the planner's figures"
+            )
+        return self
+
     @cached_property
     def definition_pieces(self) -> Mapping[str, str]:
         """What the file of definitions holds, piece by piece; read once. BadConnections says what is wrong with it."""

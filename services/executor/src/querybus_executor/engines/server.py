@@ -20,9 +20,10 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from querybus.core.failure import Facts, Failure, FailureCode
+from querybus.core.policy import Reader
 from querybus.ops.metrics import Metrics
 from querybus_executor.engines.pool import Lent, Pool
-from querybus_executor.ports import Estimate, Load, PageSink, Purpose, Rows
+from querybus_executor.ports import Estimate, Load, PageSink, Purpose, Rows, reader_of_statement
 from querybus_executor.results.receive import Receiver
 
 CONNECT_SECONDS_MAX: Final = 5.0
@@ -36,6 +37,13 @@ OWN_BYTES_MAX: Final = 256 << 20
 T = TypeVar("T", Rows, Estimate)
 
 _RETRIED: Final = frozenset({FailureCode.CONNECTION, FailureCode.LOCK})
+
+
+class NoReaderError(Exception):
+    """A statement without a reader, where the database itself decides on rows by its reader."""
+
+    def __init__(self) -> None:
+        super().__init__("nobody is named for whom the database shows rows (policy.native)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +84,15 @@ class Driver(Protocol):
         ...
 
 
+NameReader = Callable[[Any, Reader | None], Awaitable[None]]
+"""Names the reader of a transaction to the database's own row security until it ends; NoReaderError without one."""
+
+
 class Server:
-    """One database on a server. Nothing is connected before the first statement."""
+    """One database on a server. Nothing is connected before the first statement.
+
+    With `name_reader` nothing but our own statements runs without a reader (`ports.reading_for`).
+    """
 
     def __init__(
         self,
@@ -90,9 +105,11 @@ class Server:
         metrics: Metrics,
         timer: Callable[[], float] = time.monotonic,
         closing: Callable[[], None] = lambda: None,
+        name_reader: NameReader | None = None,
     ) -> None:
         self._name = name
         self._closing = closing
+        self._name_reader = name_reader
         self.driver = driver
         self._pools = {False: pool, True: reserved}
         self._bytes_max = bytes_max
@@ -120,6 +137,7 @@ class Server:
         """Return what the engine expects of the statement, or has against it; it is not run."""
 
         async def ask(session: Any, _seconds: float) -> Estimate | Failure:
+            await self._named(session)
             return await self.driver.explain(session, sql)
 
         return await self._tried(ask, sql, seconds_max, reserved=True)
@@ -141,9 +159,15 @@ class Server:
         self, sql: str, into: Receiver, seconds_max: float, *, reserved: bool, own: bool = False
     ) -> Rows | Failure:
         async def ask(session: Any, seconds: float) -> Rows | Failure:
+            if not own:
+                await self._named(session)
             return await self.driver.run(session, Asked(sql, into, seconds, own))
 
         return await self._tried(ask, sql, seconds_max, reserved=reserved, into=into)
+
+    async def _named(self, session: Any) -> None:
+        if self._name_reader is not None:
+            await self._name_reader(session, reader_of_statement())
 
     async def _tried(
         self,
@@ -216,6 +240,8 @@ class Server:
             return Failure.of(FailureCode.TIMEOUT, "the statement was ended at its time limit")
         except Exception as error:
             finished = session is not None
+            if isinstance(error, NoReaderError):
+                return Failure.of(FailureCode.PERMISSION, str(error))
             failure = self.driver.failure(_cause(error), sql)
             if failure is None:
                 raise

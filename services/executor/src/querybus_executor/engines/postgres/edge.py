@@ -32,6 +32,7 @@ from querybus_executor.connections.config import ConnectionConfig, PoolLimits
 from querybus_executor.connections.writing_role import WritingRole
 from querybus_executor.engines.pool import SqlalchemyPool
 from querybus_executor.engines.postgres.errors import postgres_failure
+from querybus_executor.engines.postgres.row_security import name_reader, without_row_security
 from querybus_executor.engines.server import CONNECT_SECONDS_MAX, RESERVED_CONNECTIONS, Asked, Server, away
 from querybus_executor.ports import Estimate, Rows
 from querybus_executor.results.receive import CELL_CHARACTERS_MAX
@@ -72,7 +73,8 @@ def postgres_server(config: ConnectionConfig, *, bytes_max: int, metrics: Metric
     pools = [SqlalchemyPool(_pool(config, limits, metrics)) for limits in (config.pool, reserved)]
     path = config.parsed_url.query.get("search_path")
     driver = Postgres(None if path is None else str(path))
-    return Server(config.name, driver, pools[0], pools[1], bytes_max=bytes_max, metrics=metrics)
+    named = name_reader if config.policy.native else None
+    return Server(config.name, driver, pools[0], pools[1], bytes_max=bytes_max, metrics=metrics, name_reader=named)
 
 
 async def read_postgres(config: ConnectionConfig, server: Server, role: WritingRole | None = None) -> Catalog | Failure:
@@ -83,6 +85,10 @@ async def read_postgres(config: ConnectionConfig, server: Server, role: WritingR
     refused = (role or WritingRole(config)).judge(_overprivileged(rights.rows[0]))
     if refused is not None:
         return refused
+    if config.policy.native:
+        unguarded = await without_row_security(config, server)
+        if unguarded is not None:
+            return unguarded
     schema = await server.own("SELECT current_schema()::text", 1, CONNECT_SECONDS_MAX)
     default = None if isinstance(schema, Failure) else schema.rows[0][0]
     return await read_catalog(config, server.own, POSTGRESQL, default_schema=None if default is None else str(default))

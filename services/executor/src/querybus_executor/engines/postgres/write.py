@@ -18,6 +18,9 @@ from sqlalchemy.pool import NullPool
 from querybus.core.failure import Facts, Failure, FailureCode
 from querybus_executor.connections.config import ConnectionConfig
 from querybus_executor.engines.postgres.edge import Postgres, conforms, connect_arguments
+from querybus_executor.engines.postgres.row_security import name_reader
+from querybus_executor.engines.server import NoReaderError
+from querybus_executor.ports import reader_of_statement
 from querybus_executor.write import Written, too_many
 
 COMMIT_SECONDS_MAX: Final = 5.0
@@ -35,6 +38,7 @@ class PostgresWriter:
         url, given = connect_arguments(config.writing_url, settings)
         self._engine = create_async_engine(url, poolclass=NullPool, hide_parameters=True, connect_args=given)
         self._driver = Postgres()
+        self._is_native = config.policy.native
 
     async def write(self, sql: str, *, rows_affected_max: int, seconds_max: float) -> Written | Failure:
         """Run one change in one transaction; rolled back if it touches more rows."""
@@ -49,6 +53,8 @@ class PostgresWriter:
                     f"BEGIN READ WRITE; SET LOCAL statement_timeout = {limit};"
                     f" SET LOCAL lock_timeout = {max(1, min(limit, int(LOCK_SECONDS_MAX * 1_000)))}"
                 )
+                if self._is_native:
+                    await name_reader(session, reader_of_statement())
                 prepared = await session.prepare(sql)
                 if prepared.get_attributes():
                     return Failure.of(FailureCode.PERMISSION, "the change returns rows", Facts(native_code="25006"))
@@ -74,6 +80,8 @@ class PostgresWriter:
         await self._engine.dispose()
 
     def _failure(self, error: BaseException, sql: str) -> Failure | None:
+        if isinstance(error, NoReaderError):
+            return Failure.of(FailureCode.PERMISSION, str(error))
         if isinstance(error, TimeoutError):
             return Failure.of(FailureCode.TIMEOUT, "the change was ended at its time limit")
         return self._driver.failure(_cause(error), sql)
