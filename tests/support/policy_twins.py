@@ -16,7 +16,7 @@ from querybus.core.policy import ConnectionPolicy, Reader
 from querybus.ops.metrics import Metrics
 from querybus.sql.check import Checked
 from querybus_cli.evaluation.hidden_rows.statements import PolicyStatement
-from querybus_cli.evaluation.hidden_rows.trial import Figures, Trial, leak_of
+from querybus_cli.evaluation.hidden_rows.trial import Figures, Learnt, Trial, leak_of
 from querybus_executor.connections.config import parse_connections
 from querybus_executor.engines.registry import Engines
 
@@ -86,7 +86,7 @@ SHOWING_OTHERS = {
         ("parts", "buffered"),
     ),
 }
-"""Tables that show the rows of other tables, made in the database of everybody's rows; none of them may be read."""
+"""Tables that show the rows of other tables, made in both databases; none of them may be read."""
 
 
 def script_of(engine: str, *, own: bool, policy: Mapping[str, Any] = BY_LOOKUP, copies: int = 1) -> list[str]:
@@ -110,7 +110,8 @@ def script_of(engine: str, *, own: bool, policy: Mapping[str, Any] = BY_LOOKUP, 
         if name == "orders":
             kept = [(row[0] + number * len(ORDERS), *row[1:]) for number in range(copies) for row in kept]
         script += [f"CREATE TABLE {name} ({columns}){of}", f"INSERT INTO {name} VALUES {', '.join(map(str, kept))}"]
-    return script if own else script + SHOWING_OTHERS[engine][0]
+    others = SHOWING_OTHERS[engine][0]
+    return script + ([statement.replace("hidden_all", "hidden_own") for statement in others] if own else others)
 
 
 def _is_own(table: str, row: tuple[Any, ...], orders: set[int]) -> bool:
@@ -167,6 +168,11 @@ class Twins:
         """Return a statement that was checked for everybody's database as it reads on the other: by that one's own name."""
         return replace(checked, sql=checked.sql.replace("hidden_all", "hidden_own"))
 
+    async def learn_of_own(self, trial: Trial, checked: Checked) -> Learnt:
+        """Return what a reader learns of a statement over the reader's rows alone, in the words of everybody's database."""
+        learnt = await trial.learn(self.for_own(checked), self.own)
+        return replace(learnt, detail=learnt.detail.replace("hidden_own", "hidden_all"))
+
 
 async def compare_with_twin(
     twins: Twins,
@@ -183,7 +189,7 @@ async def compare_with_twin(
         figures.count_made(statement.shape)
         on_statement()
         plain = trial.check_without_protection(statement.sql)
-        meant = None if isinstance(plain, Failure) else await trial.learn(twins.for_own(plain), twins.own)
+        meant = None if isinstance(plain, Failure) else await twins.learn_of_own(trial, plain)
         is_harmless = meant is not None and meant.is_answer and not statement.is_invalid
         checked = trial.check(statement.sql)
         if isinstance(checked, Failure):
@@ -191,7 +197,7 @@ async def compare_with_twin(
             if is_harmless:
                 figures.count_refusal(statement.shape, checked.detail)
             continue
-        everybody, own = await trial.learn(checked), await trial.learn(twins.for_own(checked), twins.own)
+        everybody, own = await trial.learn(checked), await twins.learn_of_own(trial, checked)
         figures.count_learnt(everybody)
         leaked = leak_of(statement, everybody, own)
         if leaked is not None:

@@ -15,12 +15,10 @@ import pytest
 
 from querybus.core.failure import Failure, FailureCode
 from querybus.core.policy import ConnectionPolicy
-from querybus.sql.check import Checked, check
+from querybus.sql.check import check
 from querybus_cli.evaluation.hidden_rows.material import Examiner
 from querybus_cli.evaluation.hidden_rows.statements import make_statements
 from querybus_cli.evaluation.hidden_rows.trial import Trial, try_statements
-from querybus_executor.ports import Purpose
-from querybus_executor.results.hidden_values import engine_warnings, without_values
 from tests.support.database_servers import ClickhouseServer, clickhouse_server
 from tests.support.policy_twins import (
     BY_LOOKUP,
@@ -100,31 +98,19 @@ async def twins(request: pytest.FixtureRequest, policy: dict[str, Any], tmp_path
         yield made
 
 
-async def reported(database: Any, checked: Checked, policy: ConnectionPolicy) -> object:
-    """Return everything that a reader learns of a run."""
-    found = await database.run(checked.sql, rows_max=500, seconds_max=20.0, purpose=Purpose.EXECUTE)
-    if isinstance(found, Failure):
-        failure = without_values(found, policy)
-        return failure.code, failure.detail, failure.facts
-    warnings = engine_warnings(found.warnings, policy, has_hidden_rows=checked.has_hidden_rows)
-    return sorted(map(str, found.rows)), found.row_count, found.truncated, warnings
-
-
 async def test_an_answer_is_that_of_a_database_without_the_hidden_rows(twins: Twins, policy: dict[str, Any]) -> None:
     rules = ConnectionPolicy.model_validate(policy)
+    trial = Trial(twins.everybody, twins.catalog, rules, READER)
     run, differ = 0, list[str]()
     # Each policy tries every other statement. The server that stands in for ClickHouse takes them one at a time, each for
     # a good part of a second.
     tried = STATEMENTS[policy is BY_LOOKUP :: 6 if twins.engine == "clickhouse" else 2]
     for sql in (*tried, *FURTHER):
-        checked = check(
-            sql, dialect=twins.catalog.dialect, catalog=twins.catalog, policy=rules, row_limit=100, reader=READER
-        )
+        checked = trial.check(sql)
         if isinstance(checked, Failure):
             continue
         run += 1
-        everybody = await reported(twins.everybody, checked, rules)
-        own = await reported(twins.own, twins.for_own(checked), rules)
+        everybody, own = await trial.learn(checked), await twins.learn_of_own(trial, checked)
         if everybody != own:
             differ.append(f"{sql}\n  {checked.sql}\n  everybody: {everybody}\n  own: {own}")
     assert run > len(tried) // 3, f"only {run} statements ran"
