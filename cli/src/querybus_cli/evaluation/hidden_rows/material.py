@@ -16,6 +16,7 @@ from sqlglot import ErrorLevel, exp
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, Table, fold_known
 from querybus.core.failure import Failure
 from querybus.core.policy import ConnectionPolicy, Reader
+from querybus.sql.facts import facts_of
 from querybus.sql.names.canonical import canonicalise, in_engine_case
 from querybus.sql.names.index import KnownTable, NameIndex, index_of
 from querybus.sql.parse import GRAMMARS
@@ -271,7 +272,7 @@ class Examiner:
         if conditions:
             both = conditions[0] if len(conditions) == 1 else exp.And(this=conditions[0], expression=conditions[1])
             tree.set("where", exp.Where(this=both))
-        canonicalise(tree, self._index)
+        canonicalise(facts_of(tree, self._dialect), self._index)
         sql = _sql(tree, self._dialect)
         found = await self._database.run(sql, rows_max=rows_max, seconds_max=SECONDS_MAX, purpose=Purpose.EXECUTE)
         if isinstance(found, Failure):

@@ -121,9 +121,9 @@ def narrow(
     tree = statement.tree
     bare: set[tuple[str | None, str]] = set()
     fenced = may_fail(facts, sources, dialect)
-    if tree is not None and facts.ctes:
+    if facts.ctes:
         # Under its own name a WITH table would stand for the table that a filter looks up.
-        canonicalise(tree, index)
+        canonicalise(facts, index)
     if (
         ENGINES[dialect].tries_patterns_on_statistics
         and any(table.filters for table in sources)
