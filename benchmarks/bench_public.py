@@ -68,7 +68,7 @@ class Verdict:
         if self.outcome == "allowed":
             return True
         is_repairable = self.code not in _NEVER_REPAIRED
-        return is_repairable and ("not safety" in expects or "repairable" in expects)
+        return is_repairable and any(words in expects for words in ("not safety", "not a safety", "repairable"))
 
 
 @dataclass

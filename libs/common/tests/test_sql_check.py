@@ -402,3 +402,63 @@ def test_a_write_behind_with_is_a_write_whatever_its_tables_are_called(word: str
         quoted = f'"{name}"' if name == "values" and dialect not in (Dialect.MYSQL, Dialect.BIGQUERY) else name
         decision = refusal(f"WITH {quoted} AS (SELECT name FROM customer) {word}", dialect)
         assert decision.code in (FailureCode.SAFETY, FailureCode.SYNTAX_ERROR)
+
+
+EVENTS = Catalog(
+    connection="events",
+    dialect=Dialect.BIGQUERY,
+    tables=(
+        Table(
+            name="events_20240101",
+            schema_name="ga4",
+            columns=(
+                Column(name="event_name", type="STRING"),
+                Column(
+                    name="event_params",
+                    type="ARRAY<STRUCT<key STRING, value STRUCT<string_value STRING, int_value INT64>>>",
+                ),
+            ),
+        ),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("sql", "passes"),
+    [
+        (
+            "SELECT (SELECT value.string_value FROM UNNEST(event_params) WHERE key = 'page') AS page FROM ga4.events_20240101",
+            True,
+        ),
+        ("SELECT key, value.int_value FROM ga4.events_20240101, UNNEST(event_params)", True),
+        ("SELECT event_name FROM `my-project.ga4.events_20240101`", True),
+        ("SELECT (SELECT other.string_value FROM UNNEST(event_params)) FROM ga4.events_20240101", False),
+        ("SELECT value.int_value FROM ga4.events_20240101", False),
+    ],
+)
+def test_the_fields_of_unfolded_structs_are_columns_and_nothing_else_is(sql: str, passes: bool) -> None:
+    decision = check_in_doubt(sql, dialect=Dialect.BIGQUERY, catalog=EVENTS, policy=READ_ONLY, row_limit=9)
+    assert isinstance(decision, Checked) is passes, decision
+
+
+@pytest.mark.parametrize("dialect", [Dialect.SNOWFLAKE, Dialect.ORACLE])
+def test_a_table_that_was_made_in_quotes_is_read_by_its_quoted_name_where_nothing_is_protected(
+    dialect: Dialect,
+) -> None:
+    for policy, passes in ((READ_ONLY, True), (ConnectionPolicy(tables_allowed=("customer",)), False)):
+        decision = check_in_doubt(
+            'SELECT COUNT(*) FROM "customer"', dialect=dialect, catalog=catalog(dialect), policy=policy, row_limit=9
+        )
+        assert isinstance(decision, Checked) is passes, decision
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "WITH RECURSIVE r(x) AS (SELECT 1 UNION SELECT x * 3 FROM r) SELECT x FROM r",
+        "WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT (x * 3) % 7 FROM r) SELECT x FROM r",
+        "WITH RECURSIVE r(x) AS (SELECT 'a' UNION ALL SELECT x || 'b' FROM r WHERE x <> '') SELECT x FROM r",
+    ],
+)
+def test_a_recursion_that_grows_or_repeats_itself_has_no_end(sql: str) -> None:
+    assert refusal(sql).facts.rule == "recursion"

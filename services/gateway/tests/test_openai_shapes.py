@@ -148,3 +148,8 @@ def test_only_a_trusted_front_end_names_the_person_that_it_asks_for() -> None:
     ann = acting(trusted, headers)
     assert (ann.user, ann.tenant, ann.audience) == ("chat/ann", "acme", "business")
     assert acting(trusted, {"x-user-email": "bob@example.com"}).user != ann.user
+
+
+def test_a_field_that_is_null_is_one_that_is_left_out() -> None:
+    given = {"model": None, "stream": None, "messages": [{"role": "user", "content": "hi"}], "response_format": None}
+    assert ChatRequest.model_validate(given) == ChatRequest.model_validate({"messages": given["messages"]})

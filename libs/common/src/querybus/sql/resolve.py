@@ -21,7 +21,7 @@ from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure, FailureCode
 from querybus.engines import ENGINES
 from querybus.engines.record import DoubleQuoted
-from querybus.sql.facts import StatementFacts, facts_of, fold_of, sources_of
+from querybus.sql.facts import StatementFacts, facts_of, fold_of, source_names, sources_of
 from querybus.sql.guard.allowed.functions import LISTED, is_dangerous
 from querybus.sql.guard.decide import Guarded
 from querybus.sql.guard.rules import Rule, refuse
@@ -223,7 +223,7 @@ _SEES_ALIASES: Final = frozenset({"where", "group", "having", "qualify", "order"
 def quoted_texts(guarded: Guarded, dialect: Dialect) -> int:
     """Turn SQLite's double-quoted texts (`name = "Bob"`) into plain texts; return how many there were.
 
-    SQLite reads a double-quoted word that is no column as a text. Only what is compared and unknown everywhere in the
+    SQLite reads a double-quoted word that is no column as a text. Only what is compared or chosen by CASE and unknown everywhere in the
     statement is turned.
     """
     if ENGINES[dialect].double_quoted is not DoubleQuoted.NAME_OR_TEXT:
@@ -234,7 +234,7 @@ def quoted_texts(guarded: Guarded, dialect: Dialect) -> int:
         if isinstance(column.this, exp.Identifier)
         and column.this.args.get("quoted")
         and column.args.get("table") is None
-        and isinstance(column.parent, exp.Predicate | exp.In | exp.Tuple | exp.Between | exp.Like)
+        and isinstance(column.parent, exp.Predicate | exp.In | exp.Tuple | exp.Between | exp.Like | exp.If | exp.Case)
     ]
     if not quoted:
         return 0
@@ -319,6 +319,8 @@ def _doubt(message: str, guarded: Guarded, dialect: Dialect) -> Resolved | Failu
     engine = ENGINES[dialect]
     if engine.aliases_everywhere and name in _all_names(guarded, dialect):
         return Resolved(warnings=(UNCHECKED_WARNING,))
+    if column is not None and engine.has_structs and _is_field(column, guarded, dialect):
+        return Resolved(warnings=(UNCHECKED_WARNING,))
     failure = _unknown_column(column, name, guarded, dialect)
     if engine.calls_by_attribute and name in _function_aliases(guarded, dialect):
         return Resolved(warnings=(UNCHECKED_WARNING,))
@@ -327,6 +329,25 @@ def _doubt(message: str, guarded: Guarded, dialect: Dialect) -> Resolved | Failu
         # Without a table of the catalog in scope, and always where calls need no brackets, the engine may read the name as a call.
         return failure
     return Resolved(doubt=failure)
+
+
+def _is_field(column: exp.Column, guarded: Guarded, dialect: Dialect) -> bool:
+    """Return whether a column may be the field of a struct, which no catalog lists as a column.
+
+    Its qualifier names no source, which the guard has looked at; or it stands bare beside an unfolded list of structs.
+    """
+    qualifier = column.args.get("table")
+    if qualifier is None:
+        has_list = any(isinstance(node, exp.Unnest) for node in guarded.facts.nodes)
+        return has_list and fold_of(column.this, dialect) in guarded.sources.struct_fields()
+    select = column.find_ancestor(exp.Select)
+    while select is not None:
+        lists = (source for source in sources_of(select) if isinstance(source, exp.Unnest | exp.Alias))
+        elements = {fold_of(source.args["alias"], dialect) for source in lists if source.args.get("alias")}
+        if fold_of(qualifier, dialect) in source_names(select, dialect) - elements:
+            return False
+        select = select.find_ancestor(exp.Select)
+    return True
 
 
 def _function_aliases(guarded: Guarded, dialect: Dialect) -> set[str]:

@@ -89,6 +89,9 @@ def _struct_names(query: exp.Expr, sources: Sources, dialect: Dialect) -> set[st
     for source in sources_of(query):
         table = sources.of(source)
         names |= set(table.columns) if table is not None else _derived_columns(source, dialect)
+        if isinstance(source, exp.Unnest):
+            # The fields of its elements are columns: `UNNEST(event_params)` gives `key` and `value.int_value`.
+            names |= sources.struct_fields()
     return names
 
 

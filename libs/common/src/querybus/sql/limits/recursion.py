@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import Final
 
@@ -20,6 +21,12 @@ _COLUMN_VALUE: Final = 100.0
 
 
 _COLUMN_LENGTH: Final = 100.0
+
+
+_DIFFERENCE: Final = 100_000.0
+"""Of two moments, one of them stored, in hours or longer units: ten years of hours."""
+_COARSE_UNITS: Final = frozenset({"HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR"})
+_TO_NUMBER: Final = re.compile(r"to_?(u?int\d*|integer|number|float\d*|decimal\d*)", re.IGNORECASE)
 
 
 _SIZED: Final[dict[str, int]] = {
@@ -92,6 +99,11 @@ def extent(node: object) -> float:
             return max(extent(node.args.get("true")), extent(node.args.get("false") or exp.Null()))
         case exp.Null() | exp.Boolean():
             return 1.0
+        case exp.DateDiff() | exp.TimestampDiff() | exp.DatetimeDiff():
+            is_coarse = str(node.args.get("unit") or "").strip("'\"").upper() in _COARSE_UNITS
+            return _DIFFERENCE if is_coarse and node.find(exp.Column) is not None else math.inf
+        case exp.Anonymous() if _TO_NUMBER.fullmatch(str(node.this)) and len(node.expressions) == 1:
+            return extent(node.expressions[0])
         case exp.Count() | exp.Sum() | exp.Max() | exp.Min() | exp.Avg() | exp.Extract() | exp.Year() | exp.Month():
             return _COLUMN_VALUE
         case _:
@@ -157,6 +169,10 @@ def _endless(arm: exp.Expr, body: exp.SetOperation, *, alone: bool) -> str | Non
             return f"a recursion of more than {RECURSION_BOUND_MAX:,} steps"
     if alone and not _changes(arm) and body.args.get("distinct") is False:
         return "a recursion that repeats itself"
+    if alone and body.args.get("distinct") is not False and _repeats(arm):
+        return None
+    if any(_holds(condition, _is_not_empty) for condition in conditions) and _shortens(arm):
+        return None
     is_bound = _is_upper_bound if alone and _only_grows(arm) else _is_comparison
     return None if any(_holds(condition, is_bound) for condition in conditions) else "a recursion without an end"
 
@@ -203,6 +219,35 @@ def _is_upper_bound(node: exp.Expr) -> bool:
 def _changes(arm: exp.Expr) -> bool:
     return any(
         not isinstance(expression.unalias(), exp.Column | exp.Literal | exp.Star) for expression in arm.expressions
+    )
+
+
+def _repeats(arm: exp.Expr) -> bool:
+    """Return whether the values of an arm are few, so that UNION ends it once no new row comes: `(x * 3) % 7`."""
+    outputs = [expression.unalias() for expression in arm.expressions]
+    return bool(outputs) and all(
+        isinstance(output, exp.Column | exp.Literal | exp.Null)
+        or (isinstance(output, exp.Mod) and extent(output.expression) <= RECURSION_BOUND_MAX)
+        for output in outputs
+    )
+
+
+def _is_not_empty(node: exp.Expr) -> bool:
+    """Return whether a condition is that a text is left: `rest <> ''`."""
+    return (
+        isinstance(node, exp.NEQ)
+        and isinstance(node.this, exp.Column)
+        and isinstance(node.expression, exp.Literal)
+        and not node.expression.name
+    )
+
+
+def _shortens(arm: exp.Expr) -> bool:
+    """Return whether an arm takes a text apart: one of its values is the end of a column's text."""
+    outputs = (expression.unalias() for expression in arm.expressions)
+    return any(
+        isinstance(output, exp.Substring) and isinstance(output.this, exp.Column) and output.args.get("length") is None
+        for output in outputs
     )
 
 

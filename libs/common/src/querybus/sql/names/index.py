@@ -114,12 +114,21 @@ class NameIndex:
         Without a schema it is the one of the default schema. Where the catalog holds every table, a name that
         occurs once is that table as well: `canonical` writes its schema into what runs.
         """
-        result = self._tables.get(name, [])
+        result = self._tables.get(name) or self._made_in_quotes(name)
         if schema is not None:
             return next((item for item in result if self._folded_schema(item) == schema), None)
         if len(result) == 1 and not self.is_restricted:
             return result[0]
         return next((item for item in result if self._catalog.is_default(item.table)), None)
+
+    def _made_in_quotes(self, name: str) -> list[KnownTable]:
+        """Return the tables that are listed in lower case and may have been made so with quotes.
+
+        A driver may report them as it reports names in upper case. Where anything is kept from anybody there are none.
+        """
+        if self.protects or not ENGINES[self.dialect].folds_to_upper or name != name.lower():
+            return []
+        return [known for known in self._tables.get(name.upper(), []) if known.table.name == name]
 
     def is_own_database(self, name: str | None) -> bool:
         """Return whether what stands before a schema is nothing, or the connection's own database."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterator, Mapping
+from typing import Final
 
 from sqlglot import exp
 
 from querybus.sql.names.index import KnownTable
+
+_FIELD: Final = re.compile(r"[<(,]\s*[`\"]?(\w+)[`\"]?\s+\w")
 
 
 class Sources:
@@ -22,6 +26,11 @@ class Sources:
     def without(self, nodes: Container[int]) -> Sources:
         """Return the sources but for those of these nodes, given by their ids."""
         return Sources({key: table for key, table in self._by_node.items() if key not in nodes})
+
+    def struct_fields(self) -> frozenset[str]:
+        """Return the fields of all structs of these tables, in lower case, as their columns' types name them."""
+        texts = {column.type for known in self for column in known.table.columns if "STRUCT" in column.type.upper()}
+        return frozenset(name.lower() for text in texts for name in _FIELD.findall(text))
 
     def __iter__(self) -> Iterator[KnownTable]:
         return iter(self._by_node.values())

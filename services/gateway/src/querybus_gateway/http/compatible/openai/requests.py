@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, cast
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 MESSAGES_MAX: Final = 1_000
 TEXT_LENGTH_MAX: Final = 200_000
@@ -14,6 +14,15 @@ MODEL: Final = "querybus"
 class _Request(BaseModel):
     # Temperature, penalties, tools and the like: chat front ends send them to whatever they talk to.
     model_config = ConfigDict(defer_build=True, frozen=True, extra="ignore")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_nulls(cls, given: object) -> object:
+        """Read a field that is null as one that is left out, as OpenAI's specification has it."""
+        if not isinstance(given, dict):
+            return given
+        fields = cast("dict[str, object]", given)
+        return {name: value for name, value in fields.items() if value is not None}
 
 
 class Part(_Request):
