@@ -202,10 +202,11 @@ async def test_a_cross_check_says_how_sure_a_draft_without_a_doubt_is_and_how_el
     question = place.context.question(
         say("SELECT name FROM customers"), readable="What are the names and cities of all customers?"
     )
+    alone = await place.ask(question, cross_check=False)
+    assert alone["confidence"] > 0.7
+    assert alone["notes"] == []
     answer = await place.ask(question)
-    assert (answer["confidence"], answer["notes"]) == (None, [])
-    answer = await place.ask(question, cross_check=True)
-    assert answer["confidence"] == 0.2
+    assert answer["confidence"] < 0.4
     assert any("Read as" in note and "city" in note for note in answer["notes"]), answer["notes"]
     assert len(answer["rows"]) == 3, "what ran is not passed over"
 
