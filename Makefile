@@ -1,6 +1,6 @@
 # The verbs. `make` alone prints them. Nothing has to be installed before: Python 3.11 or newer and make are enough.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up ask snowflake mcp-client codegen node-clients test-unit test test-slow test-all check fix bench faults fuzz-apis kill-and-scale pictures page-picture bench-public doctor docs synonyms proto images wheels lock clean
+.PHONY: help setup demo up ask snowflake mcp-client model-wires codegen node-clients test-unit test test-slow test-all check fix bench faults fuzz-apis kill-and-scale pictures page-picture bench-public doctor docs synonyms proto images wheels lock clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -69,6 +69,8 @@ build/environments/%/.set-up: requirements-%.lock
 snowflake: build/environments/snowflake/.set-up build/environments/fakesnow/.set-up ## the environments of Snowflake's driver and of its stand-in for tests
 
 mcp-client: build/environments/mcp1/.set-up ## the older generation of MCP's client that tests ask with
+
+model-wires: build/environments/models/.set-up ## the packages of providers of chat models, for tests
 
 codegen: build/environments/codegen/.set-up ## what other people generate clients with and check programs by, for tests
 
@@ -143,7 +145,7 @@ images: $(DEV_STAMP) ## carry out the images' build steps in a folder and start 
 	@$(BIN)/python tools/prove_images.py $(IMAGES)
 
 lock-environments: ## renew the locks of the environments apart (needs uv)
-	@for each in snowflake fakesnow mcp1 codegen; do uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --python-version 3.11 deploy/environments/$$each.in -o requirements-$$each.lock || exit 1; done
+	@for each in snowflake fakesnow mcp1 codegen models; do uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --python-version 3.11 deploy/environments/$$each.in -o requirements-$$each.lock || exit 1; done
 
 EXPORT := uv export --quiet --no-emit-workspace --all-packages --no-annotate --no-header
 

@@ -40,7 +40,6 @@ NAMED_PACKAGES = {
     "pydantic-settings": "pydantic_settings",
     "sqlalchemy": "sqlalchemy",
     "langchain-openai": "langchain_openai",
-    "openai": "openai",
     "sqlglot": "sqlglot",
     "prometheus-client": "prometheus_client",
     "opentelemetry-sdk": "opentelemetry.sdk",
@@ -135,6 +134,7 @@ def test_a_member_imports_only_what_it_declares(member: Path) -> None:
             "opentelemetry": {"opentelemetry-sdk"},
             "starlette": {"fastapi"},
             "langchain_core": {"langchain-openai"},
+            "langsmith": {"langchain-openai"},
             "httpx": {"langchain-openai"},
             "pydantic_core": {"pydantic"},
         }

@@ -44,8 +44,8 @@ async def test_a_server_of_this_machine_is_found_by_the_chat_models_that_it_list
 async def test_a_model_is_tried_with_its_key_and_what_it_refuses_is_said():
     def play(seen: Seen) -> Step:
         return (
-            fail(422, message="temperature: extra fields not permitted")
-            if "temperature" in seen.json
+            fail(422, message="max_completion_tokens: extra fields not permitted")
+            if "max_completion_tokens" in seen.json
             else say("SELECT 1")
         )
 
@@ -53,7 +53,7 @@ async def test_a_model_is_tried_with_its_key_and_what_it_refuses_is_said():
         place = ModelServer("ours", server.base_url, "KEY")
         trial = await try_model(place, "a/b:c", KEY)
         assert isinstance(trial, ModelTrial)
-        assert trial.fields_left_out == ("temperature",)
+        assert trial.fields_left_out == ("max_completion_tokens",)
         refused = await try_model(place, "a/b:c", None)
     assert isinstance(refused, Fault)
     assert "QUERYBUS_LLM_API_KEY" in refused.detail

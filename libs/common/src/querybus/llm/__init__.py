@@ -1,12 +1,16 @@
-"""The one client of a chat model: any address that speaks the OpenAI chat completions protocol."""
+"""Chat models of any provider through one client, and the embeddings model."""
 
 from __future__ import annotations
 
+import os
+
+from querybus.core.stored.models import split_provider
 from querybus.llm.embeddings import EmbeddingClient, shared_limit
+from querybus.llm.forms import form_of, model_of
 from querybus.llm.model import Limits, ModelClient
 from querybus.llm.registry import NamedModels
 from querybus.llm.settings import EmbeddingLimits, EmbeddingServiceSettings, ModelServiceSettings
-from querybus.llm.wire.openai_chat import OpenAIChatAddress
+from querybus.llm.wire.chat import ChatAddress
 from querybus.ops.metrics import Metrics
 
 __all__ = [
@@ -27,8 +31,9 @@ def open_model(settings: ModelServiceSettings, metrics: Metrics) -> ModelClient 
     if not settings.llm_base_url:
         return None
     return ModelClient(
-        OpenAIChatAddress(settings),
-        model=settings.llm_model,
+        ChatAddress(form_of(model_of(settings, settings.llm_model), settings, os.environ)),
+        model=split_provider(settings.llm_model)[1],
+        named=settings.llm_model,
         models_allowed=settings.llm_models_allowed,
         limits=Limits.of(settings),
         metrics=metrics,

@@ -16,10 +16,12 @@ class ChatMessage:
 
 @dataclass(frozen=True, slots=True)
 class ModelReply:
-    """What a model said. `is_cut`: it reached its token limit, so the end of the text is missing."""
+    """What a model said. `is_cut`: nothing says that it ended by itself, so only a closed block of it may be used."""
 
     text: str
     tokens_in: int
     tokens_out: int
     model: str
     is_cut: bool = False
+    tokens_cached: int = 0
+    """Of `tokens_in`: those that the provider read from its prompt cache."""

@@ -7,7 +7,6 @@ code `model_unavailable` whose `facts.native_code` says why. Nothing is logged h
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from array import array
 from collections.abc import Callable, Sequence
@@ -16,16 +15,12 @@ from typing import Any, Protocol
 from querybus.core.failure import Failure
 from querybus.llm.breaker import Breaker
 from querybus.llm.errors import Fault, FaultKind, unavailable
+from querybus.llm.forms import network_of
 from querybus.llm.model_limits import Limit
-from querybus.llm.settings import (
-    BREAKER_OPEN_SECONDS,
-    CONNECT_SECONDS_MAX,
-    SILENCE_SECONDS_MAX,
-    EmbeddingServiceSettings,
-)
+from querybus.llm.settings import BREAKER_OPEN_SECONDS, EmbeddingServiceSettings
 from querybus.llm.shared_limits import SharedCounters, SharedLimit, Turn
 from querybus.llm.vectors import Vector, unit
-from querybus.llm.wire.openai_client import OpenAIClient, fault_of
+from querybus.llm.wire.json_client import GARBLED, JsonClient
 from querybus.ops.clock import system_random_bits
 from querybus.ops.metrics import Metrics
 from querybus.text.tokens import token_estimate
@@ -46,12 +41,11 @@ class OpenAIEmbeddingAddress:
 
     def __init__(self, settings: EmbeddingServiceSettings) -> None:
         self._model = settings.embeddings_model
-        self._client = OpenAIClient(
+        self._client = JsonClient(
             settings.embeddings_base_url,
             settings.embeddings_api_key,
-            connect_timeout_seconds=CONNECT_SECONDS_MAX,
-            read_timeout_seconds=SILENCE_SECONDS_MAX,
-            pool_timeout_seconds=settings.llm_total_timeout_seconds,
+            network_of(settings),
+            settings="QUERYBUS_EMBEDDINGS",
         )
 
     async def close(self) -> None:
@@ -61,13 +55,15 @@ class OpenAIEmbeddingAddress:
     async def embed(self, texts: Sequence[str]) -> tuple[list[list[float]], int] | Fault:
         """Return the vectors, or the fault; raises nothing but CancelledError."""
         body: dict[str, Any] = {"model": self._model, "input": list(texts), "encoding_format": "float"}
+        said = await self._client.request("/embeddings", body, "list of embeddings")
+        if isinstance(said, Fault):
+            return said
         try:
-            said = json.loads(await self._client.post("/embeddings", body))
             by_place = {int(item["index"]): item["embedding"] for item in said["data"]}
             vectors = [[float(number) for number in by_place[place]] for place in range(len(texts))]
             return vectors, int((said.get("usage") or {}).get("prompt_tokens") or 0)
-        except Exception as error:  # noqa: BLE001 - what says nothing of the exchange is raised again
-            return fault_of(error, "list of embeddings", settings="QUERYBUS_EMBEDDINGS")
+        except GARBLED as error:
+            return self._client.no_such(error, "list of embeddings")
 
 
 class EmbeddingClient:

@@ -19,6 +19,7 @@ class FaultKind(StrEnum):
     BUSY = "busy"
     SERVER = "server"
     REQUEST = "request"
+    ADDRESS = "address"
     PROTOCOL = "protocol"
     QUOTA = "quota"
     CONTENT_POLICY = "content_policy"
@@ -36,6 +37,7 @@ _TROUBLES: Final[dict[FaultKind, ModelTrouble]] = {
     FaultKind.BUSY: ModelTrouble.UNREACHABLE,
     FaultKind.SERVER: ModelTrouble.UNREACHABLE,
     FaultKind.REQUEST: ModelTrouble.SET_UP,
+    FaultKind.ADDRESS: ModelTrouble.SET_UP,
     FaultKind.PROTOCOL: ModelTrouble.SET_UP,
     FaultKind.QUOTA: ModelTrouble.QUOTA,
     FaultKind.CONTENT_POLICY: ModelTrouble.CONTENT_POLICY,
@@ -47,7 +49,7 @@ _TROUBLES: Final[dict[FaultKind, ModelTrouble]] = {
     FaultKind.NOT_CONFIGURED: ModelTrouble.SET_UP,
 }
 _OF_ADDRESS: Final = frozenset(
-    {FaultKind.CONNECT, FaultKind.TIMEOUT, FaultKind.BUSY, FaultKind.SERVER, FaultKind.PROTOCOL}
+    {FaultKind.CONNECT, FaultKind.TIMEOUT, FaultKind.BUSY, FaultKind.SERVER, FaultKind.ADDRESS, FaultKind.PROTOCOL}
 )
 _SAID_BY_STATUS: Final = frozenset({FaultKind.BUSY, FaultKind.SERVER, FaultKind.REQUEST})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
+import os
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -12,11 +12,14 @@ from typing import Any, Final, cast
 
 from pydantic import SecretStr
 
+from querybus.core.stored.models import split_provider
 from querybus.llm.dialogue import ChatMessage
 from querybus.llm.errors import Fault, FaultKind
+from querybus.llm.forms import form_of, model_of
 from querybus.llm.settings import OPENAI_KEY, OPENAI_URL, ModelServiceSettings
-from querybus.llm.wire.openai_chat import OpenAIChatAddress
-from querybus.llm.wire.openai_client import OpenAIClient, fault_of
+from querybus.llm.wire.chat import ChatAddress
+from querybus.llm.wire.json_client import GARBLED, JsonClient
+from querybus.llm.wire.transport import Network
 
 BASE_URL: Final = "QUERYBUS_LLM_BASE_URL"
 MODEL: Final = "QUERYBUS_LLM_MODEL"
@@ -87,21 +90,20 @@ async def list_models(
     server: ModelServer, key: SecretStr | None, *, seconds_max: float = LIST_SECONDS_MAX
 ) -> tuple[str, ...] | Fault:
     """Return the chat models that an address lists, the newest first where it says when they were made."""
-    client = OpenAIClient(
-        server.base_url, key,
-        connect_timeout_seconds=seconds_max, read_timeout_seconds=seconds_max, pool_timeout_seconds=seconds_max,
-    )  # fmt: skip
+    client = JsonClient(server.base_url, key, Network(connect_seconds=seconds_max, silence_seconds=seconds_max))
     try:
         # The library is loaded first: on a busy machine that alone takes seconds, which say nothing of the address.
         await client.open()
         async with asyncio.timeout(seconds_max):
-            listed = json.loads(await client.get("/models"))["data"]
-        items = sorted(cast("list[dict[str, Any]]", listed), key=lambda item: -int(item.get("created") or 0))
+            listed = await client.request("/models", None, "list of models")
+        if isinstance(listed, Fault):
+            return listed
+        items = sorted(cast("list[dict[str, Any]]", listed["data"]), key=lambda item: -int(item.get("created") or 0))
         return tuple(name for name in (str(item["id"]) for item in items) if not _OTHER_KINDS.search(name))
     except TimeoutError:
         return Fault(FaultKind.TIMEOUT, f"no list of models within {seconds_max:.0f} s")
-    except Exception as error:  # noqa: BLE001 - what says nothing of the exchange is raised again
-        return fault_of(error, "list of models")
+    except GARBLED as error:
+        return client.no_such(error, "list of models")
     finally:
         await client.close()
 
@@ -119,18 +121,16 @@ def propose_model(names: Sequence[str]) -> str | None:
 async def try_model(server: ModelServer, model: str, key: SecretStr | None) -> ModelTrial | Fault:
     """Ask a model for one short reply; return how it went."""
     settings = ModelServiceSettings(llm_base_url=server.base_url, llm_model=model, llm_api_key=key)
-    address = OpenAIChatAddress(settings)
+    address = ChatAddress(form_of(model_of(settings, model), settings, os.environ))
     await address.open()
     began = time.monotonic()
     try:
         async with asyncio.timeout(TRIAL_SECONDS_MAX):
-            reply = await address.complete([ChatMessage("user", _TRIAL)], model=model)
+            reply = await address.complete([ChatMessage("user", _TRIAL)], model=split_provider(model)[1])
     except TimeoutError:
         return Fault(FaultKind.TIMEOUT, f"no reply within {TRIAL_SECONDS_MAX:.0f} s")
     finally:
         await address.close()
     if isinstance(reply, Fault):
         return reply
-    if not reply.text.strip():
-        return Fault(FaultKind.PROTOCOL, "the model replied with an empty text")
-    return ModelTrial(model, time.monotonic() - began, tuple(sorted(address.fields_left_out(model))))
+    return ModelTrial(model, time.monotonic() - began, tuple(sorted(address.fields_left_out(split_provider(model)[1]))))

@@ -9,20 +9,20 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Protocol
-
-from pydantic import SecretStr
 
 from querybus.core.failure import Failure
 from querybus.core.stored.models import Models, NamedModel, Prompting
 from querybus.llm.dialogue import ChatMessage, ModelReply
 from querybus.llm.errors import Fault, FaultKind, unavailable
+from querybus.llm.forms import form_of, model_of
 from querybus.llm.kept_keys import KeptKeys
 from querybus.llm.model import Limits, ModelClient, OnText
 from querybus.llm.model_limits import Limit
 from querybus.llm.settings import ModelServiceSettings
 from querybus.llm.shared_limits import SharedCounters, SharedLimit
-from querybus.llm.wire.openai_chat import OpenAIChatAddress
+from querybus.llm.wire.chat import ChatAddress
 from querybus.ops.clock import RandomBits, system_random_bits
 from querybus.ops.metrics import Metrics
 
@@ -56,7 +56,7 @@ class NamedModels:
         self._counters = counters
         self._environment = KeptKeys(settings.model_keys_directory, environment)
         self._replica = f"{random_bits(64):016x}"
-        self._clients: dict[NamedModel, ModelClient] = {}
+        self._clients: dict[str, tuple[NamedModel, ModelClient]] = {}
         self._shared: dict[tuple[str, Limit], SharedLimit] = {}
         self._retiring: dict[asyncio.Task[None], ModelClient] = {}
         self._own = _own(settings)
@@ -73,7 +73,7 @@ class NamedModels:
         retiring = dict(self._retiring)
         for task in retiring:
             task.cancel()
-        for client in (*self._clients.values(), *retiring.values()):
+        for client in (*(client for _, client in self._clients.values()), *retiring.values()):
             await client.drain()
         for shared in self._shared.values():
             await shared.drain()
@@ -89,7 +89,7 @@ class NamedModels:
         models = await self._models()
         # An unknown name fails as a call, with its own error.
         chain = models.chain(tenant, model) or models.chain(tenant, None)
-        return chain[0].prompting if chain else None
+        return chain[0].shown if chain else None
 
     async def reply(
         self,
@@ -114,7 +114,7 @@ class NamedModels:
                 messages, timeout_seconds=share, on_text=on_text if place == 0 and path.streaming else None
             )
             if isinstance(outcome, ModelReply):
-                cost = path.cost(outcome.tokens_in, outcome.tokens_out)
+                cost = path.cost(outcome.tokens_in, outcome.tokens_out, outcome.tokens_cached)
                 if cost:
                     self._metrics.model_cost(path.name, cost)
                 return outcome
@@ -132,8 +132,10 @@ class NamedModels:
         if known is not self._seen:
             self._seen = known
             self._all = _joined(known, self._own)
-            for model in [model for model in self._clients if model not in self._all.models]:
-                self._retire(self._clients.pop(model))
+            for name, (model, client) in list(self._clients.items()):
+                if self._all.get(name) != model:
+                    del self._clients[name]
+                    self._retire(client)
         return self._all
 
     def _retire(self, client: ModelClient) -> None:
@@ -148,32 +150,24 @@ class NamedModels:
         task.add_done_callback(lambda done: self._retiring.pop(done, None))
 
     def _client(self, model: NamedModel) -> ModelClient:
-        client = self._clients.get(model)
-        if client is None:
-            key = self._environment.get(model.api_key_env) if model.api_key_env else None
-            settings = self._settings.model_copy(
-                update={
-                    "llm_base_url": model.base_url,
-                    "llm_model": model.model,
-                    "llm_api_key": SecretStr(key) if key else (self._own_key(model)),
-                    "llm_temperature": model.temperature,
-                    "llm_tokens_out_max": model.tokens_out_max,
-                }
-            )
-            client = self._clients[model] = ModelClient(
-                OpenAIChatAddress(settings),
-                model=model.model,
-                named=model.name,
-                limits=Limits.of(settings),
-                metrics=self._metrics,
-                shared=self._limit(model),
-            )
+        if (known := self._clients.get(model.name)) is not None:
+            return known[1]
+        form = form_of(model, self._settings, self._environment)
+        limits = Limits.of(self._settings)
+        client = ModelClient(
+            ChatAddress(form),
+            model=form.model,
+            named=model.name,
+            limits=replace(
+                limits,
+                tokens_out_max=model.tokens_out_max,
+                total_timeout_seconds=model.timeout_seconds or limits.total_timeout_seconds,
+            ),
+            metrics=self._metrics,
+            shared=self._limit(model),
+        )
+        self._clients[model.name] = model, client
         return client
-
-    def _own_key(self, model: NamedModel) -> SecretStr | None:
-        # The key of the settings is for the address of the settings alone.
-        own = self._own[0] if self._own else None
-        return self._settings.llm_api_key if own is not None and own.base_url == model.base_url else None
 
     def _limit(self, model: NamedModel) -> SharedLimit | None:
         if not model.is_limited or self._counters is None:
@@ -191,17 +185,7 @@ def _own(settings: ModelServiceSettings) -> tuple[NamedModel, ...]:
     """Return the models that the settings name: the default one first, then the others at the same address."""
     if not settings.llm_base_url:
         return ()
-    return tuple(
-        NamedModel(
-            name=name,
-            base_url=settings.llm_base_url,
-            model=name,
-            temperature=settings.llm_temperature,
-            tokens_out_max=settings.llm_tokens_out_max,
-            streaming=settings.llm_streaming,
-        )
-        for name in dict.fromkeys((settings.llm_model, *settings.llm_models_allowed))
-    )
+    return tuple(model_of(settings, name) for name in dict.fromkeys((settings.llm_model, *settings.llm_models_allowed)))
 
 
 def _joined(known: Models, own: Sequence[NamedModel]) -> Models:

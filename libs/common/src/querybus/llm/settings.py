@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
+from querybus.core.stored.models import split_provider
+from querybus.llm.wire.transport import Network
 from querybus.ops.settings import ServiceSettings
 
-CONNECT_SECONDS_MAX: Final = 5.0
-SILENCE_SECONDS_MAX: Final = 60.0
-"""How long an open connection may say nothing."""
 BREAKER_OPEN_SECONDS: Final = 10.0
 """How long an open breaker waits until one call may try again."""
 OPENAI_URL: Final = "https://api.openai.com/v1"
@@ -20,11 +20,34 @@ OPENAI_KEY: Final = "OPENAI_API_KEY"
 """The variable in which people hold a key of OpenAI; with a named model it needs no other setting."""
 
 
+KEY_VARIABLES: Final[Mapping[str, str]] = {
+    "openai": OPENAI_KEY,
+    "azure_openai": "AZURE_OPENAI_API_KEY",
+    "anthropic": "ANTHROPIC_API_KEY",
+    "google_genai": "GOOGLE_API_KEY",
+    "mistralai": "MISTRAL_API_KEY",
+    "deepseek": "DEEPSEEK_API_KEY",
+    "ollama": "OLLAMA_API_KEY",
+    "bedrock_converse": "AWS_BEARER_TOKEN_BEDROCK",
+}
+"""Where people hold the key of a provider."""
+BASE_URLS: Final[Mapping[str, str]] = {
+    "openai": OPENAI_URL,
+    "anthropic": "https://api.anthropic.com",
+    "google_genai": "https://generativelanguage.googleapis.com",
+    "mistralai": "https://api.mistral.ai/v1",
+    "deepseek": "https://api.deepseek.com/v1",
+    "ollama": "http://127.0.0.1:11434",
+}
+
+
 class ModelServiceSettings(ServiceSettings):
     """`QUERYBUS_LLM_*`: where the model is, how long a call may take, how many run at once."""
 
     llm_base_url: str = Field(default="", description="of an OpenAI-compatible API, up to /v1; empty: no model")
-    llm_model: str = Field(default="default", max_length=200, description="the model's name at that address")
+    llm_model: str = Field(
+        default="default", max_length=200, description="`provider:model`, or the model's name at the address"
+    )
     llm_models_allowed: tuple[str, ...] = Field(
         default=(), description="other names that a request may choose at the same address"
     )
@@ -33,7 +56,25 @@ class ModelServiceSettings(ServiceSettings):
         default=None,
         description="keys of models that owners type are kept here, a file each, mode 600; None: none is taken",
     )
-    llm_temperature: float = Field(default=0.0, ge=0, le=2)
+    llm_temperature: float | None = Field(
+        default=None, ge=0, le=2, description="absent: that of the model's family, or none is sent"
+    )
+    llm_reasoning_effort: str = Field(default="", description="such as low; empty: not sent")
+    llm_tokens_field: str = Field(default="", description="what limits a reply: max_tokens or max_completion_tokens")
+    llm_headers: dict[str, str] = Field(default={}, description="header -> the variable that holds its value, as JSON")
+    llm_query: dict[str, str] = Field(default={}, description="added to the address, as JSON, such as api-version")
+    llm_body: dict[str, Any] = Field(
+        default={}, description="merged into each request, as JSON; null takes a field away"
+    )
+    llm_context_tokens: int | None = Field(default=None, ge=1_000, description="the model's context window")
+    llm_proxy: str = Field(default="", description="the HTTP proxy to models that are not on this machine")
+    llm_ca_file: Path | None = Field(default=None, description="certificates of a private authority, as PEM")
+    nothing_leaves: bool = Field(
+        default=False, description="refuse every model address that is neither on this machine nor listed"
+    )
+    llm_hosts_allowed: tuple[str, ...] = Field(
+        default=(), description="hosts that QUERYBUS_NOTHING_LEAVES lets through"
+    )
     llm_streaming: bool = Field(default=False, description="tokens are shown as they come to analysts who ask")
     llm_tokens_out_max: int = Field(default=4_096, ge=16, le=131_072, description="tokens of one reply")
     llm_total_timeout_seconds: float = Field(
@@ -44,12 +85,43 @@ class ModelServiceSettings(ServiceSettings):
 
     @model_validator(mode="before")
     @classmethod
-    def _openai_by_its_key(cls, given: Any) -> Any:
-        """Take OpenAI's address where a model is named, no address is set and the environment holds its key."""
-        key = os.environ.get(OPENAI_KEY)
-        if not key or not isinstance(given, dict) or not given.get("llm_model") or given.get("llm_base_url"):  # pyright: ignore[reportUnknownMemberType]
-            return given  # pyright: ignore[reportUnknownVariableType]
-        return {"llm_api_key": key} | given | {"llm_base_url": OPENAI_URL}
+    def _address_of_provider(cls, given: Any) -> Any:
+        """Take the usual address and key of the provider before the model's name; OpenAI's, where its key is there."""
+        if not isinstance(given, dict):
+            return given
+        values = cast("dict[str, Any]", given)
+        model = str(values.get("llm_model") or "")
+        if not model or values.get("llm_base_url"):
+            return values
+        provider = split_provider(model)[0] or ("openai" if os.environ.get(OPENAI_KEY) else "")
+        if not provider:
+            return values
+        key = os.environ.get(KEY_VARIABLES[provider])
+        return ({"llm_api_key": key} if key else {}) | values | {"llm_base_url": cls.base_url_of(provider, os.environ)}
+
+    @model_validator(mode="after")
+    def _leaves_nothing(self) -> Self:
+        network = Network(hosts_allowed=self.llm_hosts_allowed if self.nothing_leaves else None)
+        if self.llm_base_url and (refusal := network.refusal(self.llm_base_url)):
+            raise ValueError(refusal)
+        return self
+
+    @staticmethod
+    def base_url_of(provider: str, environment: Mapping[str, str]) -> str:
+        """Return the usual address of a provider; raises ValueError where a variable has to name it."""
+        if provider == "azure_openai":
+            endpoint = environment.get("AZURE_OPENAI_ENDPOINT", "")
+            if not endpoint:
+                raise ValueError(
+                    "azure_openai needs AZURE_OPENAI_ENDPOINT or a base_url: https://NAME.openai.azure.com"
+                )
+            return endpoint
+        if provider == "bedrock_converse":
+            region = environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION")
+            if not region:
+                raise ValueError("bedrock_converse needs AWS_REGION or a base_url")
+            return f"https://bedrock-runtime.{region}.amazonaws.com"
+        return BASE_URLS.get(provider, "")
 
 
 class EmbeddingLimits(BaseModel):

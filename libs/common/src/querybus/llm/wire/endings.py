@@ -7,6 +7,7 @@ other reason, known or not, means that the end is missing. The reasons are those
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from querybus.llm.dialogue import ModelReply
@@ -73,7 +74,7 @@ def judge_reply(
         return _fault(FaultKind.CUT, reply, f"the reply is longer than {REPLY_LENGTH_MAX:,} characters")
     if not reply.text.strip():
         return _fault(FaultKind.EMPTY, reply, "the reply is empty")
-    return reply if name else ModelReply(reply.text, reply.tokens_in, reply.tokens_out, reply.model, is_cut=True)
+    return reply if name else replace(reply, is_cut=True)
 
 
 def _fault(kind: FaultKind, reply: ModelReply, detail: str) -> Fault:

@@ -1,0 +1,87 @@
+"""A named model, with the settings of a service and its environment, as the form by which it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
+
+from querybus.core.stored.models import NamedModel, split_provider
+from querybus.llm.settings import BASE_URLS, KEY_VARIABLES, ModelServiceSettings
+from querybus.llm.wire.families import family_of
+from querybus.llm.wire.providers import ModelForm
+from querybus.llm.wire.transport import Additions, Network
+
+_TOKENS_OF_CLIENT = "max_completion_tokens"
+
+
+def network_of(settings: ModelServiceSettings) -> Network:
+    """Return how the addresses of a service's models are reached."""
+    return Network(
+        proxy=settings.llm_proxy,
+        ca_file=settings.llm_ca_file,
+        wait_seconds=settings.llm_total_timeout_seconds,
+        hosts_allowed=settings.llm_hosts_allowed if settings.nothing_leaves else None,
+    )
+
+
+def model_of(settings: ModelServiceSettings, name: str) -> NamedModel:
+    """Return the model that the settings describe, by a name at their address."""
+    return NamedModel(
+        name=name,
+        base_url=settings.llm_base_url,
+        model=name,
+        headers=settings.llm_headers,
+        query=settings.llm_query,
+        body=settings.llm_body,
+        tokens_field=settings.llm_tokens_field,
+        temperature=settings.llm_temperature,
+        reasoning_effort=settings.llm_reasoning_effort,
+        tokens_out_max=settings.llm_tokens_out_max,
+        context_tokens=settings.llm_context_tokens,
+        streaming=settings.llm_streaming,
+    )
+
+
+def form_of(model: NamedModel, settings: ModelServiceSettings, environment: Mapping[str, str]) -> ModelForm:
+    """Return the form of a model. Its key is its variable's, else that of its provider, else that of the settings' address."""
+    provider, wire_name = split_provider(model.model)
+    family = family_of(wire_name)
+    field = model.tokens_field or family.tokens_field
+    renamed = {_TOKENS_OF_CLIENT: field} if field and provider in ("", "openai", "azure_openai") else {}
+    temperature = model.temperature if model.temperature is not None else family.temperature
+    network = network_of(settings)
+    return ModelForm(
+        provider=provider or "openai",
+        model=wire_name,
+        base_url=model.base_url or settings.base_url_of(provider, environment),
+        api_key=_key(model, provider, settings, environment),
+        additions=Additions(
+            headers={name: environment.get(variable, "") for name, variable in model.headers.items()},
+            query=model.query,
+            body=model.body,
+            renamed=renamed,
+        ),
+        network=Network(
+            network.proxy, network.ca_file, model.connect_seconds, model.silence_seconds, network.wait_seconds,
+            network.hosts_allowed,
+        ),
+        temperature=temperature,
+        reasoning_effort=model.reasoning_effort,
+        tokens_out_max=model.tokens_out_max,
+    )  # fmt: skip
+
+
+def _key(
+    model: NamedModel, provider: str, settings: ModelServiceSettings, environment: Mapping[str, str]
+) -> SecretStr | None:
+    if model.api_key_env:
+        return SecretStr(environment.get(model.api_key_env, ""))
+    # The key of the settings is for the address of the settings alone, and a provider's key for that provider's own.
+    if settings.llm_api_key is not None and model.base_url in ("", settings.llm_base_url):
+        return settings.llm_api_key
+    variable = KEY_VARIABLES.get(provider, "")
+    host = urlsplit(model.base_url).hostname or ""
+    is_own = model.base_url in ("", BASE_URLS.get(provider, "")) or host.endswith((".azure.com", ".amazonaws.com"))
+    return SecretStr(environment[variable]) if is_own and environment.get(variable) else None

@@ -1,0 +1,68 @@
+"""Every provider through LangChain, against a local server that speaks its own wire, in an environment with its package."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from querybus.core.stored.models import PROVIDERS
+from querybus.llm.wire.endings import WHOLE
+from tests.support.provider_wires import PIECES, TEXT, TOOL_ARGUMENTS
+
+ROOT = Path(__file__).parents[4]
+PACKAGES = ROOT / "build/environments/models/lib"
+CUT = {
+    "openai": "max_tokens", "azure_openai": "model_length", "deepseek": "insufficient_system_resource",
+    "mistralai": "model_length", "anthropic": "max_tokens", "google_genai": "MAX_TOKENS", "ollama": "length",
+    "bedrock_converse": "max_tokens",
+}  # fmt: skip
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not PACKAGES.exists() and os.environ.get("CI") != "true", reason="needs `make model-wires`"),
+]
+
+
+def ask(provider: str, *arguments: str) -> dict[str, Any]:
+    place = next(PACKAGES.glob("python*/site-packages"))
+    environment = {**os.environ, "PYTHONPATH": f"{place}{os.pathsep}{ROOT}"}
+    command = [sys.executable, "-m", "tests.support.ask_provider", provider, *arguments]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=240, env=environment, cwd=ROOT, check=False)
+    assert ran.returncode == 0, ran.stderr[-2_000:]
+    return json.loads(ran.stdout)
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_a_provider_is_asked_over_its_own_wire(provider: str) -> None:
+    found = ask(provider)
+    assert found["whole"]["text"] == found["streamed"]["text"] == TEXT
+    assert tuple(found["parts"]) == PIECES
+    assert (found["whole"]["tokens_in"], found["whole"]["tokens_out"]) == (11, 5)
+    assert not found["whole"]["is_cut"]
+    assert found["tool"] == found["structured"] == TOOL_ARGUMENTS
+    assert found["headers"]["x-team"] == "sales"
+    sent = json.dumps(found["body"])
+    assert '"top_k": 7' in sent
+    assert "4096" in sent
+    assert "temperature" not in sent, "a model whose family is not known has its own"
+    if provider != "bedrock_converse":
+        assert "trace=1" in found["path"]
+        assert "the-key" in json.dumps(found["headers"])
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_a_reply_that_a_provider_cut_is_a_fault(provider: str) -> None:
+    found = ask(provider, CUT[provider])
+    for form in ("whole", "streamed"):
+        assert found[form].get("fault") in ("length", "cut"), found[form]
+    assert set(WHOLE) == set(PROVIDERS)
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_a_refusal_of_a_provider_is_told_by_its_status(provider: str) -> None:
+    assert "HTTP 400" in ask(provider, "", "400")["whole"]["detail"]

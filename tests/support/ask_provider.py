@@ -1,0 +1,75 @@
+"""Asks one provider's wire through our address, in an environment that holds its package; prints what came as JSON.
+
+`python -m tests.support.ask_provider anthropic [reason]` with the environment's packages before the product's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from dataclasses import asdict
+from typing import Any
+
+from querybus.core.stored.models import NamedModel
+from querybus.llm.dialogue import ChatMessage, ModelReply
+from querybus.llm.errors import Fault
+from querybus.llm.forms import form_of
+from querybus.llm.settings import ModelServiceSettings
+from querybus.llm.wire.chat import ChatAddress, ToolCall
+from tests.support.provider_wires import ProviderWire
+
+ASKED = [ChatMessage("system", "Write SQL."), ChatMessage("user", "How many orders?")]
+SCHEMA = {
+    "title": "answer",
+    "description": "The statement.",
+    "type": "object",
+    "properties": {"sql": {"type": "string"}},
+    "required": ["sql"],
+}
+
+
+def named(provider: str, base_url: str) -> NamedModel:
+    version = {"api-version": "2024-10-21"} if provider == "azure_openai" else {}
+    is_signed = provider == "bedrock_converse"
+    return NamedModel(
+        name="m", base_url=base_url, model=f"{provider}:some-model", body={"top_k": 7},
+        api_key_env="" if is_signed else "QUERYBUS_TEST_KEY", headers={"x-team": "QUERYBUS_TEST_TEAM"},
+        query={} if is_signed else {**version, "trace": "1"},
+    )  # fmt: skip
+
+
+def shown(value: Any) -> Any:
+    if isinstance(value, ModelReply):
+        return asdict(value)
+    return {"fault": value.kind, "detail": value.detail} if isinstance(value, Fault) else value
+
+
+async def ask(provider: str, reason: str, status: int) -> dict[str, Any]:
+    environment = {"QUERYBUS_TEST_KEY": "the-key", "QUERYBUS_TEST_TEAM": "sales"}
+    with ProviderWire(provider, reason, status) as wire:
+        address = ChatAddress(form_of(named(provider, wire.base_url), ModelServiceSettings(), environment))
+        parts: list[str] = []
+        whole = await address.complete(ASKED, model="some-model")
+        streamed = await address.complete(ASKED, model="some-model", on_text=parts.append)
+        call = await address.call_tool(ASKED, SCHEMA, model="some-model")
+        found = await address.structured(ASKED, SCHEMA, model="some-model")
+        await address.close()
+        first = wire.requests[0]
+        return {
+            "whole": shown(whole),
+            "streamed": shown(streamed),
+            "parts": parts,
+            "tool": dict(call.arguments) if isinstance(call, ToolCall) else shown(call),
+            "structured": shown(found),
+            "path": first.path,
+            "headers": dict(first.headers),
+            "body": first.body,
+        }
+
+
+if __name__ == "__main__":
+    os.environ |= {"AWS_REGION": "eu-west-1", "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"}
+    reason = sys.argv[2] if len(sys.argv) > 2 else ""
+    print(json.dumps(asyncio.run(ask(sys.argv[1], reason, int(sys.argv[3]) if len(sys.argv) > 3 else 200))))
