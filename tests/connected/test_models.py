@@ -65,6 +65,8 @@ async def test_models_are_changed_limited_and_replaced_without_a_restart():
             async with asyncio.timeout(60):
                 while not all([await models.prompting("acme", None) for _, models in replicas]):
                     await asyncio.sleep(0.02)
+            for _, models in replicas:
+                await models.start()
             said = await asyncio.gather(
                 *(replicas[n % 4][1].reply(HELLO, timeout_seconds=20, tenant="acme") for n in range(60))
             )
@@ -118,6 +120,8 @@ async def test_calls_a_minute_hold_over_replicas_that_share_a_bus():
                 replicas.append(
                     NamedModels(ModelServiceSettings(), Metrics("test"), known=known, counters=CounterStore(held))
                 )
+            for models in replicas:
+                await models.start()
             began = time.monotonic()
             await asyncio.gather(
                 *(
