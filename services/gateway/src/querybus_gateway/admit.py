@@ -47,7 +47,7 @@ _SQL_OPERATIONS: Final = frozenset({Operation.RUN, Operation.VALIDATE, Operation
 class RequestOptions(Options):
     """The options as a request may set them: an unknown one is refused."""
 
-    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 _NO_DEFAULTS: Final = RequestOptions()
@@ -56,7 +56,7 @@ _NO_DEFAULTS: Final = RequestOptions()
 class AskRequest(BaseModel):
     """A question, or a statement to run, check or explain."""
 
-    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     question: str = Field(default="", description="in English or Chinese, at most 8 kB")
     connection: str | None = Field(

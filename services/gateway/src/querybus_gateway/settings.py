@@ -24,7 +24,7 @@ Api = Literal["page", "openai", "langgraph", "mcp", "mcp-sql", "antvis"]
 class Oidc(BaseModel):
     """An OpenID Connect issuer whose tokens are taken besides keys."""
 
-    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     issuer: str = Field(description="an https address")
     audience: str = Field(min_length=1, description="that a token must be meant for")

@@ -36,7 +36,7 @@ _DAY_MS: Final = 86_400_000
 class TenantLimits(BaseModel):
     """A tenant's limits where they differ from everybody's."""
 
-    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     rate_per_second: float | None = Field(default=None, gt=0)
     rate_burst: int | None = Field(default=None, ge=1)

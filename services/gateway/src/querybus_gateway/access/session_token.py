@@ -31,7 +31,7 @@ TokenKind = Literal["session", "code", "ticket", "picture"]
 class SessionToken(BaseModel):
     """Whose it is, until when (milliseconds since the epoch), and what of the credential's rights it has."""
 
-    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     kind: TokenKind
     id: str

@@ -48,7 +48,7 @@ _log = get_log(__name__)
 class QueryCall(BaseModel):
     """A call about one query."""
 
-    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     query_id: str = Field(max_length=64)
 
@@ -93,7 +93,7 @@ class ConfirmCall(AnswerCall, ConfirmRequest):
 class BatchCall(BaseModel):
     """A batch to submit, or what to do with one; `offset` is the item to read from."""
 
-    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     action: Literal["submit", "read", "cancel", "retry"] = "submit"
     batch: BatchRequest | None = None

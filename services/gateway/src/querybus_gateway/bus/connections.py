@@ -15,13 +15,13 @@ from querybus_gateway.use_cases.sign_in import me
 class ConnectionsCall(BaseModel):
     """The caller, or its connections."""
 
-    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class CatalogCall(BaseModel):
     """A call about one connection; labels and questions are in the language."""
 
-    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     connection: str = Field(max_length=200)
     language: Language = "en"

@@ -19,7 +19,7 @@ from querybus_gateway.use_cases.knowledge import FOUND_MAX, FeedbackRequest, Rev
 class KnowledgeCall(BaseModel):
     """List, search, teach, review or forget; each needs the fields of its own."""
 
-    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     action: Literal["list", "search", "teach", "review", "forget"] = "list"
     connection: str = Field(max_length=200)
@@ -40,7 +40,7 @@ class FeedbackCall(FeedbackRequest):
 class PreferencesCall(BaseModel):
     """The preferences to keep; without them those that are kept are read."""
 
-    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     preferences: Preferences | None = None
 
@@ -54,7 +54,7 @@ class ChoicesCall(ForgetChoices):
 class OptionsCall(BaseModel):
     """Every option of a question, with what holds where a request says nothing."""
 
-    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 async def knowledge(wanted: KnowledgeCall, credential: Credential, use_cases: UseCases) -> Json | Problem:

@@ -15,7 +15,7 @@ from querybus_gateway.use_cases.threads import EVENTS_MAX, LISTED_MAX, TURNS_MAX
 class ThreadsCall(BaseModel):
     """The caller's threads, newest first."""
 
-    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     limit: int = Field(default=20, ge=1, le=LISTED_MAX)
     cursor: str = Field(default="", max_length=20, description="`next_cursor` of the page before")
@@ -24,7 +24,7 @@ class ThreadsCall(BaseModel):
 class ThreadCall(BaseModel):
     """A call about one thread."""
 
-    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     thread_id: str = Field(max_length=64)
 

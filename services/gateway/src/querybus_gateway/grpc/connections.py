@@ -26,7 +26,7 @@ RequestT = TypeVar("RequestT", bound=BaseModel)
 class _InLanguage(BaseModel):
     """What is read in a language."""
 
-    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     language: Literal["en", "zh"] = "en"
 
@@ -34,7 +34,7 @@ class _InLanguage(BaseModel):
 class _Searched(BaseModel):
     """A search, with the limits that it has over HTTP."""
 
-    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     kind: EntryKind | None = None
     query: str = Field(default="", max_length=KEY_LENGTH_MAX)

@@ -31,7 +31,7 @@ Sequence = Annotated[int, Query(ge=0, le=_SEQUENCE_MAX)]
 class ForkRequest(BaseModel):
     """From an event, or from the end of a turn; of neither, from where the thread stands."""
 
-    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     at_sequence: int = Field(default=0, ge=0, le=_SEQUENCE_MAX)
     query_id: str | None = Field(default=None, max_length=64)

@@ -55,7 +55,7 @@ _TOO_MUCH: Final = Problem(ProblemCode.TOO_LARGE, f"a connection keeps at most {
 
 
 class _Request(BaseModel):
-    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class TaughtPair(_Request):

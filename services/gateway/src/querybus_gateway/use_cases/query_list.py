@@ -26,7 +26,7 @@ TEXT_LENGTH_MAX: Final = 200
 class QueriesRequest(BaseModel):
     """Which of one's questions; what is left out narrows nothing."""
 
-    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     outcome: Outcome | None = None
     status: Status | None = None

@@ -39,7 +39,7 @@ _NOBODYS: Final = Problem(
 class TokenRequest(BaseModel):
     """What a token shall be good for; left out: what the caller is."""
 
-    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     user: str | None = Field(
         default=None,
@@ -55,7 +55,7 @@ class TokenRequest(BaseModel):
 class SignInRequest(BaseModel):
     """The code of a one-time link."""
 
-    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     code: str = Field(max_length=4_096)
 

@@ -49,7 +49,7 @@ _NOISE: Final = re.compile(r"[\s?？!！.。,，]+")
 class AskedRequest(BaseModel):
     """Which questions the quality shows."""
 
-    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     kind: Kind | None = Field(default=None, description="left out: of every kind")
     connection: str | None = Field(default=None, max_length=200)

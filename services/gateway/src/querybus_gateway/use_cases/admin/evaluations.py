@@ -37,7 +37,7 @@ _ENDED: Final[dict[Outcome, Verdict]] = {
 class ItemRequest(BaseModel):
     """A question that was asked, and its known statement that was run; both are queries of the caller's."""
 
-    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     question: str = Field(min_length=1, max_length=QUESTION_LENGTH_MAX)
     query_id: str = Field(max_length=36)
@@ -47,7 +47,7 @@ class ItemRequest(BaseModel):
 class EvaluationRequest(BaseModel):
     """The items of one evaluation."""
 
-    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     items: tuple[ItemRequest, ...] = Field(min_length=1, max_length=ITEMS_MAX)
 

@@ -34,7 +34,7 @@ _log = get_log(__name__)
 class KeyRequest(BaseModel):
     """A key to make."""
 
-    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str = Field(min_length=1, max_length=64, description="a-z, 0-9 and '-'")
     user: str = Field(min_length=1, max_length=200, description="who calls with it")

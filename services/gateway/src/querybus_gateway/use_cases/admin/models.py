@@ -22,7 +22,7 @@ from querybus_gateway.use_cases.admin.set_up import problem_of
 class ModelTestRequest(BaseModel):
     """A model to test. Its key is in the environment of the generator, or typed."""
 
-    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     base_url: str = Field(min_length=1, max_length=500, description="of an OpenAI-compatible API, up to /v1")
     model: str | None = Field(default=None, max_length=200, description="left out: one that the address lists")

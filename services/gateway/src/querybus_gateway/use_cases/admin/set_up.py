@@ -24,7 +24,7 @@ _PROBLEMS: Final = {"not_allowed": ProblemCode.SCOPE, "invalid": ProblemCode.INV
 class ConnectionTestRequest(BaseModel):
     """A database to test. The password may stand in the URL or beside it."""
 
-    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     url: str = Field(min_length=1, max_length=4_000, repr=False, description="a URL, or a path at the executor")
     name: str | None = Field(default=None, pattern=NAME, description="left out: as the database is called")
@@ -41,7 +41,7 @@ class ConnectionRequest(ConnectionTestRequest):
 class ConnectionChange(BaseModel):
     """What is to be changed of a connection; at least one of both."""
 
-    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     new_name: str | None = Field(default=None, pattern=NAME)
     password: str | None = Field(default=None, min_length=1, max_length=4_000, repr=False)

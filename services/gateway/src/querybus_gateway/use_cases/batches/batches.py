@@ -60,7 +60,7 @@ _MISSING: Final = Problem(ProblemCode.NOT_FOUND, "there is no such batch")
 class BatchRequest(BaseModel):
     """Many questions at once; options and connection hold for every item that has none of its own."""
 
-    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     items: tuple[BatchItem, ...] = Field(min_length=1, max_length=ITEMS_MAX)
     connection: str | None = Field(default=None, max_length=200)

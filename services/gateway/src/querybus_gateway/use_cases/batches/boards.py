@@ -44,7 +44,7 @@ _NOT_SHARING: Final = Problem(ProblemCode.SCOPE, "this credential may not share 
 class BoardRequest(BaseModel):
     """A board to make."""
 
-    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str = Field(min_length=1, max_length=NAME_LENGTH_MAX)
 
@@ -52,7 +52,7 @@ class BoardRequest(BaseModel):
 class BoardChange(BaseModel):
     """What is changed of a board; what is left out stays."""
 
-    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str | None = Field(default=None, min_length=1, max_length=NAME_LENGTH_MAX)
     is_shared: bool | None = Field(default=None, description="whether others of the tenant may open it")
@@ -65,7 +65,7 @@ class BoardChange(BaseModel):
 class PinRequest(BaseModel):
     """A question to pin: the one of a finished query of the caller's."""
 
-    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     query_id: str = Field(max_length=36)
 

@@ -21,7 +21,7 @@ OWN_WORDS: Final = "own_words"
 class ClarifyRequest(BaseModel):
     """One of `option_id` and `question`: an option that was offered, or the answer in words of one's own."""
 
-    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     option_id: str | None = Field(default=None, max_length=100, description="of the answer's `options`")
     question: str | None = Field(default=None, description="instead of an option, at most 8 kB")

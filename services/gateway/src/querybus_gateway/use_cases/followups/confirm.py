@@ -33,7 +33,7 @@ CONFIRM_MS_MAX: Final = 3_600_000
 class ConfirmRequest(BaseModel):
     """What is confirmed: exactly that statement, and at most so many rows."""
 
-    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     sql_sha256: str = Field(pattern=r"^[0-9a-f]{64}$", description="as the confirmation gave it")
     rows_affected_max: int | None = Field(

@@ -47,7 +47,7 @@ class ChoicesView(View):
 class ForgetChoices(BaseModel):
     """What is forgotten: one kind of question, or all."""
 
-    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     kind: str | None = Field(default=None, max_length=32, description="of question; all if left out")
 

@@ -42,7 +42,7 @@ class Config(_Request):
 class Pagination(BaseModel):
     """Which rows of a result are wanted: a page of a size, or a limit of rows behind an offset that a page begins at."""
 
-    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     page: int = Field(default=1, ge=1)
     page_size: int | None = Field(default=None, ge=1, le=PAGE_SIZE_MAX)
