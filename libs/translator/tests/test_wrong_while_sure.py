@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 
 from querybus_translator import NotRead, Translated, translate, translate_in_thread
-from querybus_translator.failsafe import reads_or
+from querybus_translator.failsafe import reads_or, report_failures_to
 from tests.support.scripted_catalog import catalog_of, rows_of
 
 TODAY = date(2026, 11, 26)
@@ -208,7 +208,8 @@ QUESTIONS = (
 
 def test_no_cut_doubled_or_stripped_question_ends_in_an_exception(monkeypatch: pytest.MonkeyPatch) -> None:
     failed: list[str] = []
-    monkeypatch.setattr("querybus_translator.failsafe._log.exception", lambda *said: failed.append(str(said)))
+    reports = {"test": lambda kind, places: failed.append(f"{kind} {places}")}
+    monkeypatch.setattr("querybus_translator.failsafe._reports", reports)
     for question in QUESTIONS:
         words = question.split(" ") if question.isascii() else list(question)
         joint = " " if question.isascii() else ""
@@ -226,11 +227,18 @@ def test_no_cut_doubled_or_stripped_question_ends_in_an_exception(monkeypatch: p
             assert not failed, changed
 
 
-def test_a_reader_that_fails_reads_nothing_and_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_reader_that_fails_reads_nothing_and_is_reported_without_a_word_of_the_question(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     @reads_or(lambda: "not read")
     def read(question: str) -> str:
-        return question[10]
+        return {"": ""}[question]
 
-    assert read("short") == "not read"
-    assert "IndexError" in caplog.text
-    assert "short" not in caplog.text.split("Traceback")[0]
+    monkeypatch.setattr("querybus_translator.failsafe._reports", {})
+    reported: list[tuple[str, tuple[str, ...]]] = []
+    report_failures_to(lambda kind, places: reported.append((kind, places)))
+    assert read("secret question") == "not read"
+    [(kind, places)] = reported
+    assert kind == "KeyError"
+    assert places[-1].endswith(" read")
+    assert "secret" not in str(reported)

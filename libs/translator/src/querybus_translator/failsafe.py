@@ -3,30 +3,40 @@
 from __future__ import annotations
 
 import functools
-import logging
+import traceback
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from pathlib import PurePath
+from typing import Final, ParamSpec, TypeVar
 
-_log = logging.getLogger(__name__)
+PLACES_MAX: Final = 6
+"""Of the innermost places of a failure."""
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
+Report = Callable[[str, tuple[str, ...]], None]
+"""Takes the kind of a failure and its places in the code, the innermost last: no word of the question."""
+_reports: Final[dict[str, Report]] = {}
+
+
+def report_failures_to(report: Report) -> None:
+    """Give every failure of a reader from now on to `report` as well, such as a service's log."""
+    _reports["service"] = report
 
 
 def reads_or(
     unread: Callable[[], Result],
 ) -> Callable[[Callable[Parameters, Result]], Callable[Parameters, Result]]:
-    """Return a decorator: where its function raises, the failure is logged and the result is what `unread` returns.
-
-    The log has the places in the code, and no word of the question.
-    """
+    """Return a decorator: where its function raises, the failure is reported and the result is what `unread` returns."""
 
     def decorate(read: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
         @functools.wraps(read)
         def guarded(*arguments: Parameters.args, **named: Parameters.kwargs) -> Result:
             try:
                 return read(*arguments, **named)
-            except Exception:  # noqa: BLE001 - whatever a reader fails with
-                _log.exception("the translator failed in %s; the question counts as not read", read.__name__)
+            except Exception as error:  # noqa: BLE001 - whatever a reader fails with
+                frames = traceback.extract_tb(error.__traceback__)[-PLACES_MAX:]
+                places = tuple(f"{PurePath(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames)
+                for report in _reports.values():
+                    report(type(error).__name__, places)
                 return unread()
 
         return guarded

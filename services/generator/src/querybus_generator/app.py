@@ -17,7 +17,7 @@ from querybus.bus.stores.models import ModelStore
 from querybus.core.subjects import StageName
 from querybus.llm import EmbeddingClient, NamedModels, shared_limit
 from querybus.ops.live_texts import LiveTexts
-from querybus.ops.log import configure_logging
+from querybus.ops.log import configure_logging, get_log
 from querybus.ops.metrics import Metrics
 from querybus.ops.run import Part
 from querybus.ops.settings import load
@@ -31,10 +31,14 @@ from querybus_generator.model_set_up import ModelSetUp
 from querybus_generator.ports import Ports
 from querybus_generator.prompts.texts import load_texts
 from querybus_generator.settings import Settings
+from querybus_translator.failsafe import report_failures_to
+
+_log = get_log(__name__)
 
 
 def build(settings: Settings) -> Service:
     """Return the generator, wired and not yet started."""
+    report_failures_to(lambda kind, places: _log.error("translator.failed", error=kind, places=places))
     metrics = Metrics(StageName.GENERATOR)
     tracing = tracing_of(StageName.GENERATOR, settings)
     broker = make_broker(settings, StageName.GENERATOR, metrics)
