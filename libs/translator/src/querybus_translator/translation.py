@@ -20,7 +20,6 @@ from querybus.text.language import detect_language, grammar_faults
 from querybus_translator.answers.clarify import choice_of
 from querybus_translator.answers.confidence import calibrated
 from querybus_translator.answers.follow import follow
-from querybus_translator.answers.narrow import narrowed
 from querybus_translator.answers.near import near_questions
 from querybus_translator.answers.offered import says_nothing
 from querybus_translator.answers.options import OPTIONS_MAX, suggest
@@ -38,6 +37,7 @@ from querybus_translator.schema.roles import without_shadow_views
 from querybus_translator.threads.carried import carried_parts
 from querybus_translator.threads.complete import is_fragment, stands_by_itself
 from querybus_translator.threads.follow_words import follow_up, refers_back
+from querybus_translator.threads.narrow import narrowed
 from querybus_translator.whose import with_own_keys
 from querybus_translator.writing.form import Form, describe
 from querybus_translator.writing.write import write

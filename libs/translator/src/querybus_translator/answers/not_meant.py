@@ -314,20 +314,17 @@ def _lists_figures(whole: Whole) -> bool:
     target = whole.form.targets[0] if len(whole.form.targets) == 1 else None
     if target is None or target.aggregate is not None or whole.form.order or whole.form.group or target.column is None:
         return False
+    is_figure = whole.sketch.is_numeric(target.column) and not whole.sketch.is_key(target.column)
     said = " ".join(node.text.lower() for node in whole.sketch.nodes)
-    if any(asked in said for asked in _HOW_MUCH) and whole.sketch.is_numeric(target.column):
+    if is_figure and any(asked in said for asked in _HOW_MUCH):
         # A list of amounts says of nothing how much it comes to; the price of one row does.
-        one = [item for item in _comparisons(whole.form.where) if item.operator is Operator.EQUAL]
-        return whole.form.limit is None and not one and not whole.sketch.is_key(target.column)
+        return whole.form.limit is None and all(
+            item.operator is not Operator.EQUAL for item in _comparisons(whole.form.where)
+        )
     periods = any(node.kind is NodeKind.PERIOD for node in whole.sketch.nodes)
     asks = any(node.op is Op.SHOW or node.kind is NodeKind.TEXT for node in whole.sketch.nodes)
-    is_figure = whole.sketch.is_numeric(target.column) and not whole.sketch.is_key(target.column)
-    return (
-        periods
-        and is_figure
-        and not asks
-        and all(whole.sketch.table(place) is None for place in range(len(whole.sketch.nodes)))
-    )
+    names_rows = any(whole.sketch.table(place) is not None for place in range(len(whole.sketch.nodes)))
+    return periods and is_figure and not asks and not names_rows
 
 
 _BOUNDS = frozenset({Operator.GREATER, Operator.AT_LEAST, Operator.LESS, Operator.AT_MOST})

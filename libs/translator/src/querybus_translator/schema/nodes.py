@@ -6,7 +6,7 @@ column is meant is decided later, over the whole question.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import Final
@@ -35,7 +35,6 @@ from querybus_translator.schema.meant import (
     links_meant,
     takes_place,
 )
-from querybus_translator.schema.negations import without_named_negations
 from querybus_translator.schema.phrases import (
     Node,
     NodeKind,
@@ -80,7 +79,7 @@ def read_nodes(question: str, index: CatalogIndex, today: date) -> tuple[Node, .
         nodes.append(span.node)
         end = span.start
     nodes.reverse()
-    return tuple(with_names(of_their_columns(without_named_negations(list(with_figures(nodes, index)), index)), index))
+    return tuple(with_names(of_their_columns(_without_named_negations(list(with_figures(nodes, index)), index)), index))
 
 
 def _cut_chinese(tokens: Sequence[Token], index: CatalogIndex) -> list[Token]:
@@ -421,3 +420,30 @@ def _without_filler(words: Sequence[str], filler: str, index: CatalogIndex, *, b
 def _is_function_word(*ends: Token) -> bool:
     words = lexicon()
     return any(item.norm in words.stopwords and item.norm not in words.light_words for item in ends)
+
+
+def _without_named_negations(nodes: Sequence[Node], index: CatalogIndex) -> list[Node]:
+    """Return the nodes with each negation joined to the name behind it: what is out of service has `is_out_of_service`."""
+    result: list[Node] = []
+    for node in nodes:
+        said = tuple(result[-1].text.lower().split()) if result and result[-1].op is Op.NOT else ()
+        within = tuple(
+            one for one in node.candidates if said and any(_holds(name, said) for name in _names(one, index))
+        )
+        if within:
+            named = tuple(replace(one, score=max(one.score, EXACT_SCORE)) for one in within)
+            result[-1] = Node(NodeKind.LINK, f"{result[-1].text} {node.text}", candidates=named)
+        else:
+            result.append(node)
+    return result
+
+
+def _names(candidate: Candidate, index: CatalogIndex) -> Iterator[tuple[str, ...]]:
+    if candidate.value is None:
+        table = index.table(candidate.table)
+        thing = table if candidate.column is None else table.columns[candidate.column]
+        yield from (tuple(name_words(name)) for name in (thing.name, *thing.display_names.values()))
+
+
+def _holds(name: Sequence[str], said: Sequence[str]) -> bool:
+    return any(tuple(name[at : at + len(said)]) == tuple(said) for at in range(len(name)))

@@ -489,13 +489,7 @@ def _combined(sketch: Sketch, form: Form) -> Form:
             sketch.doubts += 0.08
         first = _replaced(form, (*rest, comparisons[0]))
         second = _replaced(form, (*rest, comparisons[1]))
-        return Form(
-            targets=first.targets,
-            tables=first.tables,
-            where=first.where,
-            everything=first.everything,
-            combined=(Combination.BOTH, second),
-        )
+        return replace(first, combined=(Combination.BOTH, second))
     return form
 
 

@@ -293,7 +293,7 @@ def swallowed_totals(sketch: Sketch) -> None:
 
 
 def _is_ours(sketch: Sketch) -> bool:
-    """ "What was our revenue in May": a figure of the whole house, where no rows are named."""
+    """ "What was our revenue in May": a figure over all rows, where none are named."""
     said = any(node.text.lower() in _OURS for node in sketch.nodes) and not sketch.groups
     return said and all(sketch.table(place) is None for place in range(len(sketch.nodes)))
 
