@@ -13,6 +13,7 @@ import asyncio
 import json
 import re
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -140,6 +141,7 @@ class ScriptedModel:
         port: int = 0,
         embed: Embed | Step | None = None,
         models: Sequence[str] = (),
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         if isinstance(script, Step):
             script = [script]
@@ -148,6 +150,7 @@ class ScriptedModel:
         self._embed = embed
         self._models = models
         self._port = port
+        self._tls = tls
         self._loop = asyncio.new_event_loop()
         self._thread: threading.Thread | None = None
         self._connections: set[asyncio.Task[None]] = set()
@@ -155,13 +158,14 @@ class ScriptedModel:
         self.running = 0
         """Calls that wait for their answer now."""
         self.requests: list[Seen] = []
+        self.connections_made = 0
         self.in_flight = 0
         self.in_flight_max = 0
 
     @property
     def base_url(self) -> str:
         """The address to set as QUERYBUS_LLM_BASE_URL."""
-        return f"http://127.0.0.1:{self._port}/v1"
+        return f"{'https' if self._tls else 'http'}://127.0.0.1:{self._port}/v1"
 
     @property
     def connections_open(self) -> int:
@@ -185,7 +189,7 @@ class ScriptedModel:
         self._loop.close()
 
     async def _serve(self, listening: socket.socket) -> None:
-        server = await asyncio.start_server(self._connection, sock=listening, limit=HEADER_BYTES_MAX)
+        server = await asyncio.start_server(self._connection, sock=listening, limit=HEADER_BYTES_MAX, ssl=self._tls)
         await self._stop.wait()
         server.close()
         for task in self._connections:
@@ -196,6 +200,7 @@ class ScriptedModel:
         task = asyncio.current_task()
         assert task is not None
         self._connections.add(task)
+        self.connections_made += 1
         try:
             while await self._exchange(reader, writer):
                 pass

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import pytest
 
+from querybus.bus.stores.models import ModelStore
+from querybus.core.requests.model_set_up import ModelOperation, ModelRequest
 from querybus.core.stored.models import Models, NamedModel
-from querybus_generator.model_set_up import BadModel, key_variable_of, read_model_address, with_model
+from querybus.llm.model_search import ModelServer
+from querybus.llm.settings import ModelServiceSettings
+from querybus_generator.model_set_up import BadModel, ModelSetUp, key_variable_of, read_model_address, with_model
 from querybus_generator.settings import Settings
+from tests.support.scripted_model import ScriptedModel, say
 
 
 def named(name: str, tenant: str | None = "acme", address: str = "http://x/v1") -> NamedModel:
@@ -63,3 +70,31 @@ def test_a_host_that_has_no_name_of_its_own_receives_no_key(host: str) -> None:
 def test_what_is_no_address_of_a_model_is_refused(address: str) -> None:
     with pytest.raises(BadModel):
         read_model_address(address)
+
+
+class _InUse:
+    async def known(self) -> Models:
+        return Models()
+
+
+async def test_an_address_that_may_not_be_called_is_refused_before_a_connection_is_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def never(url: str) -> bool:
+        return False
+
+    monkeypatch.setattr("querybus.llm.wire.transport.is_loopback", never)
+    with ScriptedModel(say("SELECT 1"), models=("m",)) as server:
+        set_up = ModelSetUp(
+            _InUse(), cast("ModelStore", None), ModelServiceSettings(nothing_leaves=True), is_allowed=True,
+            environment={"OPENAI_API_KEY": "k"}, candidates=(ModelServer("x", server.base_url),),
+        )  # fmt: skip
+        for operation in (ModelOperation.TEST, ModelOperation.SAVE):
+            request = ModelRequest(operation=operation, base_url=server.base_url, model="m")
+            reply = await set_up.answer("acme", request)
+            assert reply.problem == "invalid"
+            assert "QUERYBUS_NOTHING_LEAVES forbids calls of 127.0.0.1" in reply.detail
+        listed = await set_up.answer("acme", ModelRequest(operation=ModelOperation.LIST))
+        [openai] = listed.found
+        assert "QUERYBUS_NOTHING_LEAVES forbids calls of api.openai.com" in openai.cause
+        assert server.connections_made == 0

@@ -19,8 +19,10 @@ from querybus.llm.model_search import (
     list_models,
     local_servers,
     propose_model,
+    read_settings,
     try_model,
 )
+from querybus.llm.settings import ModelServiceSettings
 from querybus_cli.connecting.dialogue import Dialogue
 
 _STEP = "model"
@@ -32,11 +34,15 @@ async def choose_model(dialogue: Dialogue, environment: Mapping[str, str]) -> Na
 
     Without a model the built-in translator reads the questions: a model that does not work is reported and is no error.
     """
+    settings = read_settings()
+    if isinstance(settings, Fault):
+        dialogue.say(_STEP, "note", settings.detail, "the built-in translator reads the questions", model=None)
+        return None
     server = configured_server(environment)
     if server is not None:
-        return await _of_environment(dialogue, server, environment)
+        return await _of_environment(dialogue, server, environment, settings)
     dialogue.work("looking for a model on this machine")
-    found = await local_servers()
+    found = await local_servers(settings)
     if not found:
         unread = [name for name in UNSUPPORTED_KEYS if environment.get(name)]
         spoken = (
@@ -49,28 +55,32 @@ async def choose_model(dialogue: Dialogue, environment: Mapping[str, str]) -> Na
         dialogue.say(_STEP, "note", "no model: the built-in translator reads the questions", _NEXT, model=None)
         return None
     name = dialogue.choose("Which model?", names, propose_model(names) or names[0])
-    return _kept(server, name) if await _works(dialogue, server, name, None) else None
+    return _kept(server, name) if await _works(dialogue, server, name, None, settings) else None
 
 
-async def _of_environment(dialogue: Dialogue, server: ModelServer, environment: Mapping[str, str]) -> NamedModel | None:
+async def _of_environment(
+    dialogue: Dialogue, server: ModelServer, environment: Mapping[str, str], settings: ModelServiceSettings
+) -> NamedModel | None:
     key = SecretStr(environment[server.key_variable]) if server.key_variable else None
     if server.model:
-        await _works(dialogue, server, server.model, key)
+        await _works(dialogue, server, server.model, key, settings)
         # The environment describes it for every stack that starts in it.
         return None
     dialogue.work(f"asking {server.title} for its models")
-    names = await list_models(server, key)
+    names = await list_models(server, key, settings)
     if isinstance(names, Fault) or not names:
         reason = names.detail if isinstance(names, Fault) else "it lists no chat model"
         dialogue.say(_STEP, "note", f"{server.title}: {reason}", f"set {MODEL} to a model's name", model=None)
         return None
     name = dialogue.choose(f"{server.title} has these models. Which one?", names, propose_model(names) or names[0])
-    return _kept(server, name) if await _works(dialogue, server, name, key) else None
+    return _kept(server, name) if await _works(dialogue, server, name, key, settings) else None
 
 
-async def _works(dialogue: Dialogue, server: ModelServer, name: str, key: SecretStr | None) -> bool:
+async def _works(
+    dialogue: Dialogue, server: ModelServer, name: str, key: SecretStr | None, settings: ModelServiceSettings
+) -> bool:
     dialogue.work(f"trying {name}")
-    trial = await try_model(server, name, key)
+    trial = await try_model(server, name, key, settings)
     facts: dict[str, Any] = {"model": name, "base_url": server.base_url}
     if isinstance(trial, ModelTrial):
         left_out = f"; it takes no {' and no '.join(trial.fields_left_out)}" if trial.fields_left_out else ""

@@ -16,7 +16,8 @@ from querybus.bus.admin.embedded_server import EmbeddedNatsError, server_binary
 from querybus.bus.admin.permissions import OPERATOR
 from querybus.bus.connection import BusRefused, connect
 from querybus.core.options import Options
-from querybus.llm.model_search import BASE_URL, MODEL, ModelTrial, configured_server, try_model
+from querybus.llm.errors import Fault
+from querybus.llm.model_search import BASE_URL, MODEL, ModelTrial, configured_server, read_settings, try_model
 from querybus.ops.sandbox import Walls, offered_walls
 from querybus.text.words import count_of
 from querybus_cli.local.answers import demo_file, names_of
@@ -183,6 +184,9 @@ async def _services(store: Path) -> list[Check]:
 
 
 async def _model(environment: Mapping[str, str]) -> list[Check]:
+    settings = read_settings()
+    if isinstance(settings, Fault):
+        return [Check("model", "settings", State.FAILS, settings.detail, "correct the setting")]
     server = configured_server(environment)
     if server is None:
         detail = "no model is set; the built-in translator answers what it can read"
@@ -194,7 +198,7 @@ async def _model(environment: Mapping[str, str]) -> list[Check]:
         return [Check("model", server.base_url, State.FAILS, detail, f"set {MODEL}")]
     name = f"{server.model} at {server.base_url}"
     key = SecretStr(environment[server.key_variable]) if server.key_variable else None
-    trial = await try_model(server, server.model, key)
+    trial = await try_model(server, server.model, key, settings)
     if isinstance(trial, ModelTrial):
         return [Check("model", name, State.OK, f"replied in {trial.seconds:.1f} s")]
     return [Check("model", name, State.FAILS, trial.detail, f"set {BASE_URL}, {MODEL} or the key")]

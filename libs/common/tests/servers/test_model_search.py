@@ -14,9 +14,11 @@ from querybus.llm.model_search import (
     propose_model,
     try_model,
 )
+from querybus.llm.settings import ModelServiceSettings
 from tests.support.scripted_model import ScriptedModel, Seen, Step, fail, say
 
 KEY = SecretStr("sk-a-key-that-nobody-may-see")
+SETTINGS = ModelServiceSettings()
 
 
 def test_the_settings_come_before_a_key_of_openai():
@@ -35,7 +37,7 @@ async def test_a_server_of_this_machine_is_found_by_the_chat_models_that_it_list
         ScriptedModel(say("hi")) as without_a_list,
     ):
         candidates = [ModelServer("one", one.base_url), ModelServer("two", without_a_list.base_url)]
-        ((server, names),) = await local_servers(candidates, seconds_max=60)
+        ((server, names),) = await local_servers(SETTINGS, candidates, seconds_max=60)
     assert server.title == "one"
     assert names == ("qwen2.5-coder:7b", "llama3.1:8b")
     assert propose_model(names) == "qwen2.5-coder:7b"
@@ -51,10 +53,10 @@ async def test_a_model_is_tried_with_its_key_and_what_it_refuses_is_said():
 
     with ScriptedModel(play, api_key=KEY.get_secret_value()) as server:
         place = ModelServer("ours", server.base_url, "KEY")
-        trial = await try_model(place, "a/b:c", KEY)
+        trial = await try_model(place, "a/b:c", KEY, SETTINGS)
         assert isinstance(trial, ModelTrial)
         assert trial.fields_left_out == ("max_completion_tokens",)
-        refused = await try_model(place, "a/b:c", None)
+        refused = await try_model(place, "a/b:c", None, SETTINGS)
     assert isinstance(refused, Fault)
     assert "QUERYBUS_LLM_API_KEY" in refused.detail
     assert KEY.get_secret_value() not in refused.detail
@@ -63,5 +65,5 @@ async def test_a_model_is_tried_with_its_key_and_what_it_refuses_is_said():
 async def test_an_empty_reply_and_an_address_without_models_are_faults():
     with ScriptedModel(say("  ")) as server:
         place = ModelServer("ours", server.base_url)
-        assert isinstance(await try_model(place, "m", None), Fault)
-        assert isinstance(await list_models(place, None), Fault)
+        assert isinstance(await try_model(place, "m", None, SETTINGS), Fault)
+        assert isinstance(await list_models(place, None, SETTINGS), Fault)

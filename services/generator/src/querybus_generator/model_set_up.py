@@ -118,9 +118,13 @@ class ModelSetUp:
         if self._environment.get(OPENAI_KEY) and not any(item.base_url == OPENAI_URL for item in named):
             named.append(ModelServer("OpenAI", OPENAI_URL, OPENAI_KEY))
         lists, local = await asyncio.gather(
-            asyncio.gather(*(list_models(item, self._key(item)) for item in named)), local_servers(self._candidates)
+            asyncio.gather(*(list_models(item, self._key(item), self._settings) for item in named)),
+            local_servers(self._settings, self._candidates),
         )
-        found = [_describe_server(item, names) for item, names in zip(named, lists, strict=True)]
+        refusal = self._settings.network.refusal
+        found = [
+            _describe_server(item, names, refusal(item.base_url)) for item, names in zip(named, lists, strict=True)
+        ]
         taken = {item.base_url for item in named}
         found += [_describe_server(item, names) for item, names in local if item.base_url not in taken]
         own_keys = sorted(name for name, value in self._environment.items() if name.startswith(KEY_PREFIX) and value)
@@ -144,11 +148,13 @@ class ModelSetUp:
 
     async def _test(self, tenant: str, request: ModelRequest) -> TestedModel:
         server = await self._server(tenant, read_model_address(request.base_url))
+        if refusal := self._settings.network.refusal(server.base_url):
+            raise BadModel(refusal)
         if request.key and not server.key_variable:
             raise BadModel("use an https address: over http a key goes to this machine only")
         key = SecretStr(request.key) if request.key else self._key(server)
         is_typed = bool(request.key) or is_kept(server.key_variable)
-        names = await list_models(server, key)
+        names = await list_models(server, key, self._settings)
         listed = () if isinstance(names, Fault) else names[:LISTED_MAX]
         model = request.model.strip() or propose_model(listed) or ""
         begun = TestedModel(
@@ -158,7 +164,7 @@ class ModelSetUp:
         if not model:
             fault = names if isinstance(names, Fault) else Fault(FaultKind.REQUEST, "", status=404)
             return failed_test(begun, fault, is_typed=is_typed)
-        trial = await try_model(server, model, key)
+        trial = await try_model(server, model, key, self._settings)
         if isinstance(trial, ModelTrial):
             return begun.model_copy(
                 update={"works": True, "seconds": round(trial.seconds, 2), "fields_left_out": trial.fields_left_out}
@@ -337,8 +343,10 @@ def _words(begun: TestedModel, reason: Reason) -> tuple[str, str]:
             return f"{address} refuses the request to {begun.model!r}", "choose a chat model"
 
 
-def _describe_server(server: ModelServer, names: tuple[str, ...] | Fault) -> FoundServer:
-    begun = FoundServer(title=server.title, base_url=server.base_url, key_variable=server.key_variable)
+def _describe_server(server: ModelServer, names: tuple[str, ...] | Fault, refusal: str = "") -> FoundServer:
+    begun = FoundServer(title=server.title, base_url=server.base_url, key_variable=server.key_variable, cause=refusal)
+    if refusal:
+        return begun
     if isinstance(names, Fault):
         tested = TestedModel(
             base_url=server.base_url, works=False, key_variable=server.key_variable, has_key=bool(server.key_variable)

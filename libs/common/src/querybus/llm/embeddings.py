@@ -15,7 +15,6 @@ from typing import Any, Protocol
 from querybus.core.failure import Failure
 from querybus.llm.breaker import Breaker
 from querybus.llm.errors import Fault, FaultKind, unavailable
-from querybus.llm.forms import network_of
 from querybus.llm.model_limits import Limit
 from querybus.llm.settings import BREAKER_OPEN_SECONDS, EmbeddingServiceSettings
 from querybus.llm.shared_limits import SharedCounters, SharedLimit, Turn
@@ -44,7 +43,7 @@ class OpenAIEmbeddingAddress:
         self._client = JsonClient(
             settings.embeddings_base_url,
             settings.embeddings_api_key,
-            network_of(settings),
+            settings.network,
             settings="QUERYBUS_EMBEDDINGS",
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 from pydantic import SecretStr
@@ -11,19 +12,9 @@ from querybus.core.stored.models import NamedModel, split_provider
 from querybus.llm.settings import BASE_URLS, KEY_VARIABLES, ModelServiceSettings
 from querybus.llm.wire.families import family_of
 from querybus.llm.wire.providers import ModelForm
-from querybus.llm.wire.transport import Additions, Network
+from querybus.llm.wire.transport import Additions
 
 _TOKENS_OF_CLIENT = "max_completion_tokens"
-
-
-def network_of(settings: ModelServiceSettings) -> Network:
-    """Return how the addresses of a service's models are reached."""
-    return Network(
-        proxy=settings.llm_proxy,
-        ca_file=settings.llm_ca_file,
-        wait_seconds=settings.llm_total_timeout_seconds,
-        hosts_allowed=settings.llm_hosts_allowed if settings.nothing_leaves else None,
-    )
 
 
 def model_of(settings: ModelServiceSettings, name: str) -> NamedModel:
@@ -51,7 +42,6 @@ def form_of(model: NamedModel, settings: ModelServiceSettings, environment: Mapp
     field = model.tokens_field or family.tokens_field
     renamed = {_TOKENS_OF_CLIENT: field} if field and provider in ("", "openai", "azure_openai") else {}
     temperature = model.temperature if model.temperature is not None else family.temperature
-    network = network_of(settings)
     return ModelForm(
         provider=provider or "openai",
         model=wire_name,
@@ -63,14 +53,11 @@ def form_of(model: NamedModel, settings: ModelServiceSettings, environment: Mapp
             body=model.body,
             renamed=renamed,
         ),
-        network=Network(
-            network.proxy, network.ca_file, model.connect_seconds, model.silence_seconds, network.wait_seconds,
-            network.hosts_allowed,
-        ),
+        network=replace(settings.network, connect_seconds=model.connect_seconds, silence_seconds=model.silence_seconds),
         temperature=temperature,
         reasoning_effort=model.reasoning_effort,
         tokens_out_max=model.tokens_out_max,
-    )  # fmt: skip
+    )
 
 
 def _key(

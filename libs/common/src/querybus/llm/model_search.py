@@ -7,19 +7,19 @@ import os
 import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
-from pydantic import SecretStr
+from pydantic import SecretStr, ValidationError
 
-from querybus.core.stored.models import split_provider
+from querybus.core.stored.models import NamedModel
 from querybus.llm.dialogue import ChatMessage
 from querybus.llm.errors import Fault, FaultKind
 from querybus.llm.forms import form_of, model_of
 from querybus.llm.settings import OPENAI_KEY, OPENAI_URL, ModelServiceSettings
 from querybus.llm.wire.chat import ChatAddress
 from querybus.llm.wire.json_client import GARBLED, JsonClient
-from querybus.llm.wire.transport import Network
+from querybus.ops.settings import load
 
 BASE_URL: Final = "QUERYBUS_LLM_BASE_URL"
 MODEL: Final = "QUERYBUS_LLM_MODEL"
@@ -76,21 +76,39 @@ def configured_server(environment: Mapping[str, str]) -> ModelServer | None:
     return None
 
 
+def read_settings() -> ModelServiceSettings | Fault:
+    """Return the settings of models that the environment holds, for commands; or the fault that names a bad one."""
+    try:
+        return load(ModelServiceSettings)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        name = "".join(f"QUERYBUS_{str(part).upper()}: " for part in first["loc"][:1])
+        return Fault(FaultKind.NOT_CONFIGURED, name + first["msg"].removeprefix("Value error, "))
+    except ValueError as error:
+        return Fault(FaultKind.NOT_CONFIGURED, str(error))
+
+
 async def local_servers(
-    candidates: Sequence[ModelServer] = LOCAL_SERVERS, *, seconds_max: float = LOCAL_LIST_SECONDS_MAX
+    settings: ModelServiceSettings,
+    candidates: Sequence[ModelServer] = LOCAL_SERVERS,
+    *,
+    seconds_max: float = LOCAL_LIST_SECONDS_MAX,
 ) -> list[tuple[ModelServer, tuple[str, ...]]]:
     """Return the servers of this machine that list chat models within `seconds_max`, each with its models."""
-    lists = await asyncio.gather(*(list_models(item, None, seconds_max=seconds_max) for item in candidates))
+    lists = await asyncio.gather(*(list_models(item, None, settings, seconds_max=seconds_max) for item in candidates))
     return [
         (item, names) for item, names in zip(candidates, lists, strict=True) if not isinstance(names, Fault) and names
     ]
 
 
 async def list_models(
-    server: ModelServer, key: SecretStr | None, *, seconds_max: float = LIST_SECONDS_MAX
+    server: ModelServer, key: SecretStr | None, settings: ModelServiceSettings, *, seconds_max: float = LIST_SECONDS_MAX
 ) -> tuple[str, ...] | Fault:
     """Return the chat models that an address lists, the newest first where it says when they were made."""
-    client = JsonClient(server.base_url, key, Network(connect_seconds=seconds_max, silence_seconds=seconds_max))
+    network = replace(settings.network, connect_seconds=seconds_max, silence_seconds=seconds_max)
+    if refusal := network.refusal(server.base_url):
+        return Fault(FaultKind.ADDRESS, refusal)
+    client = JsonClient(server.base_url, key, network)
     try:
         # The library is loaded first: on a busy machine that alone takes seconds, which say nothing of the address.
         await client.open()
@@ -102,7 +120,7 @@ async def list_models(
         return tuple(name for name in (str(item["id"]) for item in items) if not _OTHER_KINDS.search(name))
     except TimeoutError:
         return Fault(FaultKind.TIMEOUT, f"no list of models within {seconds_max:.0f} s")
-    except GARBLED as error:
+    except (OSError, *GARBLED) as error:
         return client.no_such(error, "list of models")
     finally:
         await client.close()
@@ -118,19 +136,26 @@ def propose_model(names: Sequence[str]) -> str | None:
     return next((name for name in finished if _FOR_SQL.search(name)), finished[0] if finished else None)
 
 
-async def try_model(server: ModelServer, model: str, key: SecretStr | None) -> ModelTrial | Fault:
-    """Ask a model for one short reply; return how it went."""
-    settings = ModelServiceSettings(llm_base_url=server.base_url, llm_model=model, llm_api_key=key)
-    address = ChatAddress(form_of(model_of(settings, model), settings, os.environ))
+async def try_model(
+    server: ModelServer, model: str, key: SecretStr | None, settings: ModelServiceSettings
+) -> ModelTrial | Fault:
+    """Ask a model for one short reply over the network of the settings; return how it went."""
+    if refusal := settings.network.refusal(server.base_url):
+        return Fault(FaultKind.ADDRESS, refusal)
+    # What the settings add to requests, such as a header with a secret, is for their own address alone.
+    is_own = server.base_url.rstrip("/") == settings.llm_base_url.rstrip("/")
+    described = model_of(settings, model) if is_own else NamedModel(name="trial", base_url=server.base_url, model=model)
+    form = replace(form_of(described, settings, os.environ), api_key=key)
+    address = ChatAddress(form)
     await address.open()
     began = time.monotonic()
     try:
         async with asyncio.timeout(TRIAL_SECONDS_MAX):
-            reply = await address.complete([ChatMessage("user", _TRIAL)], model=split_provider(model)[1])
+            reply = await address.complete([ChatMessage("user", _TRIAL)], model=form.model)
     except TimeoutError:
         return Fault(FaultKind.TIMEOUT, f"no reply within {TRIAL_SECONDS_MAX:.0f} s")
     finally:
         await address.close()
     if isinstance(reply, Fault):
         return reply
-    return ModelTrial(model, time.monotonic() - began, tuple(sorted(address.fields_left_out(split_provider(model)[1]))))
+    return ModelTrial(model, time.monotonic() - began, tuple(sorted(address.fields_left_out(form.model))))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import ssl
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, Self, cast
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 
 from querybus.core.stored.models import split_provider
 from querybus.llm.wire.transport import Network
@@ -99,12 +100,38 @@ class ModelServiceSettings(ServiceSettings):
         key = os.environ.get(KEY_VARIABLES[provider])
         return ({"llm_api_key": key} if key else {}) | values | {"llm_base_url": cls.base_url_of(provider, os.environ)}
 
+    @field_validator("llm_ca_file")
+    @classmethod
+    def _holds_certificates(cls, file: Path | None) -> Path | None:
+        if file is None:
+            return None
+        try:
+            ssl.create_default_context(cafile=file)
+        except OSError as error:
+            raise ValueError(f"no certificates can be read from {file} ({type(error).__name__})") from None
+        return file
+
     @model_validator(mode="after")
     def _leaves_nothing(self) -> Self:
-        network = Network(hosts_allowed=self.llm_hosts_allowed if self.nothing_leaves else None)
-        if self.llm_base_url and (refusal := network.refusal(self.llm_base_url)):
-            raise ValueError(refusal)
+        for address in self.addresses:
+            if address and (refusal := self.network.refusal(address)):
+                raise ValueError(refusal)
         return self
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """The addresses that the settings name."""
+        return (self.llm_base_url,)
+
+    @property
+    def network(self) -> Network:
+        """How every address of a model is reached, whoever named it."""
+        return Network(
+            proxy=self.llm_proxy,
+            ca_file=self.llm_ca_file,
+            wait_seconds=self.llm_total_timeout_seconds,
+            hosts_allowed=self.llm_hosts_allowed if self.nothing_leaves else None,
+        )
 
     @staticmethod
     def base_url_of(provider: str, environment: Mapping[str, str]) -> str:
@@ -147,3 +174,8 @@ class EmbeddingServiceSettings(ModelServiceSettings):
     embeddings_limits: EmbeddingLimits = Field(
         default=EmbeddingLimits(), description='as JSON where they differ: {"timeout_seconds": 1, "batch_max": 32}'
     )
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """The addresses that the settings name."""
+        return (*super().addresses, self.embeddings_base_url)

@@ -39,7 +39,7 @@ def exception_fault(
         return found
     if any(isinstance(item, ssl.SSLError) for item in chain):
         return Fault(
-            FaultKind.ADDRESS, f"TLS fails with {address}: set {settings}_CA_FILE to its authority, or use http"
+            FaultKind.ADDRESS, f"TLS fails with {address}: set QUERYBUS_LLM_CA_FILE to its authority, or use http"
         )
     if any(isinstance(item, socket.gaierror) for item in chain):
         return Fault(FaultKind.ADDRESS, f"no host has the name in {settings}_BASE_URL")
@@ -56,7 +56,7 @@ def exception_fault(
             return Fault(FaultKind.ADDRESS, f"no HTTP comes from {address}")
         return Fault(FaultKind.CONNECT, f"the connection to {address} broke off")
     if names & {"UnsupportedProtocol", "InvalidURL", "ProxyError", "LocalProtocolError"}:
-        return Fault(FaultKind.ADDRESS, f"{address} or {settings}_PROXY cannot be used ({type(error).__name__})")
+        return Fault(FaultKind.ADDRESS, f"{address} or QUERYBUS_LLM_PROXY cannot be used ({type(error).__name__})")
     if exchange.is_streamed:
         return Fault(FaultKind.PROTOCOL, f"the stream is none of a {expected} ({type(error).__name__})")
     reason = f"the answer is no {expected} ({type(error).__name__})"
