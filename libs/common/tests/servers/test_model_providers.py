@@ -64,5 +64,5 @@ def test_a_reply_that_a_provider_cut_is_a_fault(provider: str) -> None:
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_a_refusal_of_a_provider_is_told_by_its_status(provider: str) -> None:
+def test_a_refusal_of_a_provider_is_named_by_its_status(provider: str) -> None:
     assert "HTTP 400" in ask(provider, "", "400")["whole"]["detail"]

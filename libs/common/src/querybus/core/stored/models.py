@@ -123,12 +123,14 @@ class NamedModel(BaseModel):
 
     @property
     def shown(self) -> Prompting:
-        """How the model is asked; the schema leaves room in its context for the rest of the prompt and the reply."""
+        """How the model is asked; the schema takes half of the context that the reply leaves."""
         if self.context_tokens is None:
             return self.prompting
-        room = max(500, (self.context_tokens - min(self.tokens_out_max, self.context_tokens // 2)) // 2)
+        tokens_max = max(500, (self.context_tokens - min(self.tokens_out_max, self.context_tokens // 2)) // 2)
         asked = self.prompting.schema_tokens_max
-        return self.prompting.model_copy(update={"schema_tokens_max": room if asked is None else min(asked, room)})
+        return self.prompting.model_copy(
+            update={"schema_tokens_max": tokens_max if asked is None else min(asked, tokens_max)}
+        )
 
     def cost(self, tokens_in: int, tokens_out: int, tokens_cached: int = 0) -> float:
         """Return what a call cost, in the unit of the prices; `tokens_cached` are some of `tokens_in`.

@@ -31,10 +31,10 @@ def status_of(answer: Mapping[str, Any], status: int) -> int:
     return status if inner is None else inner
 
 
-def mend_answer(answer: dict[str, Any]) -> dict[str, Any]:
+def normalize_answer(answer: dict[str, Any]) -> dict[str, Any]:
     """Return a chat completion in the form of its protocol; any other answer as it is.
 
-    >>> mend_answer({"choices": [{"message": {"content": None, "reasoning": "SELECT 1"}}], "usage": {"prompt_tokens": -1}})
+    >>> normalize_answer({"choices": [{"message": {"content": None, "reasoning": "SELECT 1"}}], "usage": {"prompt_tokens": -1}})
     {'choices': [{'message': {'content': 'SELECT 1', 'reasoning': 'SELECT 1', 'role': 'assistant'}}], 'usage': {}}
     """
     choices = answer.get("choices")

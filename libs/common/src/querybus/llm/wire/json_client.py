@@ -60,7 +60,7 @@ class JsonClient:
                 return fault_of_response(answer.status_code, exchange.headers, exchange.text, settings=self._settings)
             found = read_answer(exchange.text)
             return found if found is not None else self.no_such(ValueError(), expected)
-        except Exception as error:  # noqa: BLE001 - the library's exceptions are told apart by their names
+        except Exception as error:  # noqa: BLE001 - exception_fault reads the kind by its name
             return exception_fault(error, exchange, expected, settings=self._settings)
         finally:
             current_exchange.reset(token)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 from urllib.parse import urlsplit
 
-from querybus.llm.wire.answers import mend_answer, read_answer, status_of
+from querybus.llm.wire.answers import normalize_answer, read_answer, status_of
 
 ANSWER_BYTES_MAX: Final = 1_048_576
 """Of one answer: a statement of a model is a thousand times smaller."""
@@ -149,8 +149,8 @@ def fields_of(body: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(body).union(*nested) - set(NESTED)
 
 
-def _noting(library: Any, inner: Any, additions: Additions) -> Any:
-    """Return a transport of the library around another one."""
+def _bounded_stream(library: Any) -> Any:
+    """Return the library's class of byte streams with a limit."""
 
     class Bounded(library.AsyncByteStream):
         """The bytes of an answer, up to the limit."""
@@ -171,17 +171,24 @@ def _noting(library: Any, inner: Any, additions: Additions) -> Any:
         async def aclose(self) -> None:
             await self._stream.aclose()
 
+    return Bounded
+
+
+def _noting(library: Any, inner: Any, additions: Additions) -> Any:
+    """Return a transport of the library around another one."""
+    bounded = _bounded_stream(library)
+
     class Noting(library.AsyncBaseTransport):
         """Completes each request and notes what came back for it."""
 
         async def handle_async_request(self, request: Any) -> Any:
             exchange = current_exchange.get() or Exchange()
-            response = await inner.handle_async_request(await self._completed(request, exchange))
+            response = await inner.handle_async_request(await _complete_request(library, request, exchange, additions))
             kind = response.headers.get("content-type", "").partition(";")[0].strip().casefold()
             result = library.Response(
                 status_code=response.status_code,
                 headers=response.headers,
-                stream=Bounded(response.stream, exchange),
+                stream=bounded(response.stream, exchange),
                 extensions=response.extensions,
                 request=request,
             )
@@ -197,31 +204,31 @@ def _noting(library: Any, inner: Any, additions: Additions) -> Any:
                 return result
             exchange.status = status_of(answer, response.status_code)
             headers = {"content-type": "application/json"}
-            body = json.dumps(mend_answer(answer)).encode()
+            body = json.dumps(normalize_answer(answer)).encode()
             return library.Response(exchange.status, headers=headers, content=body, request=request)
-
-        async def _completed(self, request: Any, exchange: Exchange) -> Any:
-            content = await request.aread()
-            headers = [
-                (name, value) for name, value in request.headers.raw if name.lower().decode() not in _OWN_HEADERS
-            ]
-            body = _object(content)
-            if body is not None:
-                body = merged_body(body, additions, exchange.left_out)
-                exchange.sent = fields_of(body)
-                content = json.dumps(body, ensure_ascii=False).encode()
-            url = request.url.copy_merge_params(dict(additions.query)) if additions.query else request.url
-            completed = library.Request(
-                request.method, url, headers=headers, content=content or None, extensions=request.extensions
-            )
-            for name, value in additions.headers.items():
-                completed.headers[name] = value
-            return completed
 
         async def aclose(self) -> None:
             await inner.aclose()
 
     return Noting()
+
+
+async def _complete_request(library: Any, request: Any, exchange: Exchange, additions: Additions) -> Any:
+    """Return a request with what is set for the model; the exchange notes its fields."""
+    content = await request.aread()
+    headers = [(name, value) for name, value in request.headers.raw if name.lower().decode() not in _OWN_HEADERS]
+    body = _object(content)
+    if body is not None:
+        body = merged_body(body, additions, exchange.left_out)
+        exchange.sent = fields_of(body)
+        content = json.dumps(body, ensure_ascii=False).encode()
+    url = request.url.copy_merge_params(dict(additions.query)) if additions.query else request.url
+    completed = library.Request(
+        request.method, url, headers=headers, content=content or None, extensions=request.extensions
+    )
+    for name, value in additions.headers.items():
+        completed.headers[name] = value
+    return completed
 
 
 def _object(content: bytes) -> dict[str, Any] | None:
