@@ -1,6 +1,6 @@
 """Asks one provider's wire through our address, in an environment that holds its package; prints what came as JSON.
 
-`python -m tests.support.ask_provider anthropic [reason]` with the environment's packages before the product's.
+`python -m tests.support.ask_provider anthropic max_tokens`, the provider and its reason for a cut reply, with the environment's packages before the product's.
 """
 
 from __future__ import annotations
@@ -46,10 +46,33 @@ def shown(value: Any) -> Any:
     return {"fault": value.kind, "detail": value.detail} if isinstance(value, Fault) else value
 
 
-async def ask(provider: str, reason: str, status: int) -> dict[str, Any]:
+async def ask(provider: str, cut: str) -> dict[str, Any]:
+    """Return what a provider's wire gives in a whole exchange, in one that its limit cut, and in one that it refuses."""
+    return {
+        **await _ask_whole(provider),
+        "cut": await _replies(provider, ProviderWire(provider, cut)),
+        "refused": await _replies(provider, ProviderWire(provider, status=400)),
+    }
+
+
+def _address(provider: str, base_url: str) -> ChatAddress:
     environment = {"QUERYBUS_TEST_KEY": "the-key", "QUERYBUS_TEST_TEAM": "sales"}
-    with ProviderWire(provider, reason, status) as wire:
-        address = ChatAddress(form_of(named(provider, wire.base_url), ModelServiceSettings(), environment))
+    return ChatAddress(form_of(named(provider, base_url), ModelServiceSettings(), environment))
+
+
+async def _replies(provider: str, wire: ProviderWire) -> list[Any]:
+    """Return the whole reply and the streamed one."""
+    with wire:
+        address = _address(provider, wire.base_url)
+        whole = await address.complete(ASKED, model="some-model")
+        streamed = await address.complete(ASKED, model="some-model", on_text=list[str]().append)
+        await address.close()
+    return [shown(whole), shown(streamed)]
+
+
+async def _ask_whole(provider: str) -> dict[str, Any]:
+    with ProviderWire(provider) as wire:
+        address = _address(provider, wire.base_url)
         parts: list[str] = []
         whole = await address.complete(ASKED, model="some-model")
         streamed = await address.complete(ASKED, model="some-model", on_text=parts.append)
@@ -71,5 +94,4 @@ async def ask(provider: str, reason: str, status: int) -> dict[str, Any]:
 
 if __name__ == "__main__":
     os.environ |= {"AWS_REGION": "eu-west-1", "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"}
-    reason = sys.argv[2] if len(sys.argv) > 2 else ""
-    print(json.dumps(asyncio.run(ask(sys.argv[1], reason, int(sys.argv[3]) if len(sys.argv) > 3 else 200))))
+    print(json.dumps(asyncio.run(ask(sys.argv[1], sys.argv[2]))))

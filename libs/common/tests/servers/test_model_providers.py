@@ -28,10 +28,11 @@ pytestmark = [
 ]
 
 
-def ask(provider: str, *arguments: str) -> dict[str, Any]:
+def ask(provider: str) -> dict[str, Any]:
+    """Return all that one process, which loads the provider's package once, was given by its wire."""
     place = next(PACKAGES.glob("python*/site-packages"))
     environment = {**os.environ, "PYTHONPATH": f"{place}{os.pathsep}{ROOT}"}
-    command = [sys.executable, "-m", "tests.support.ask_provider", provider, *arguments]
+    command = [sys.executable, "-m", "tests.support.ask_provider", provider, CUT[provider]]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=240, env=environment, cwd=ROOT, check=False)
     assert ran.returncode == 0, ran.stderr[-2_000:]
     return json.loads(ran.stdout)
@@ -53,16 +54,9 @@ def test_a_provider_is_asked_over_its_own_wire(provider: str) -> None:
     if provider != "bedrock_converse":
         assert "trace=1" in found["path"]
         assert "the-key" in json.dumps(found["headers"])
+    assert [reply.get("fault") in ("length", "cut") for reply in found["cut"]] == [True, True], found["cut"]
+    assert ["HTTP 400" in reply.get("detail", "") for reply in found["refused"]] == [True, True], found["refused"]
 
 
-@pytest.mark.parametrize("provider", PROVIDERS)
-def test_a_reply_that_a_provider_cut_is_a_fault(provider: str) -> None:
-    found = ask(provider, CUT[provider])
-    for form in ("whole", "streamed"):
-        assert found[form].get("fault") in ("length", "cut"), found[form]
-    assert set(WHOLE) == set(PROVIDERS)
-
-
-@pytest.mark.parametrize("provider", PROVIDERS)
-def test_a_refusal_of_a_provider_is_named_by_its_status(provider: str) -> None:
-    assert "HTTP 400" in ask(provider, "", "400")["whole"]["detail"]
+def test_every_provider_has_its_words_for_a_whole_reply_and_for_a_cut_one() -> None:
+    assert set(WHOLE) == set(CUT) == set(PROVIDERS)
