@@ -1,4 +1,4 @@
-"""Measures row policies: whether made statements tell of hidden rows, what is refused although harmless, what fences cost.
+"""Measures row policies: whether made statements reveal hidden rows, what is refused although harmless, what fences cost.
 
 Each statement is run on every engine over everybody's rows and over a copy with the reader's rows alone: outcome, code,
 notes and counts have to be equal. What runs over the copy as it was written says what is harmless. Prints a table by

@@ -53,7 +53,7 @@ def test_what_leaks_is_shown_with_its_statement_and_ends_with_1(
     assert result.exit_code == 1
     assert result.stdout.startswith("LEAK  ")
     assert "SELECT" in result.stdout
-    assert "statements tell of hidden rows or values." in result.stdout
+    assert "statements reveal hidden rows or values." in result.stdout
 
 
 def test_an_open_view_over_a_filtered_table_is_named(tmp_path: Path) -> None:

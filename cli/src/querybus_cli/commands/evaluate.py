@@ -109,14 +109,18 @@ def evaluate_items(
         from querybus_cli.evaluation.report import report_page
 
         report.write_text(report_page(path.name, model, figures, judged), encoding="utf-8")
-    if failed := figures["calls_failed"]:
-        reasons = "; ".join(f"{count} x {reason}" for reason, count in figures["call_failures"].items())
-        typer.echo(
-            f"not a measurement of {model}: {failed} of {figures['calls']} calls failed ({reasons})."
-            " `querybus models` lists the models and their addresses.",
-            err=True,
-        )
+    if figures["calls_failed"]:
+        typer.echo(_failed_calls(model, figures), err=True)
         raise typer.Exit(1)
+
+
+def _failed_calls(model: str, figures: dict[str, Any]) -> str:
+    """Return why the figures measure no model: how many of its calls failed, and with which reasons."""
+    reasons = "; ".join(f"{count} x {reason}" for reason, count in figures["call_failures"].items())
+    return (
+        f"not a measurement of {model}: {figures['calls_failed']} of {figures['calls']} calls failed ({reasons})."
+        " `querybus models` lists the models and their addresses."
+    )
 
 
 @evaluation.command(name="policy")
@@ -131,7 +135,7 @@ def evaluate_hidden_rows(
     seed: Annotated[int, typer.Option(help="another number makes other statements")] = 1,
     json_output: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
-    """Try whether statements tell a reader of rows or columns that your policy hides; exits with 1 if one does.
+    """Try whether statements reveal rows or columns that your policy hides from a reader; exits with 1 if one does.
 
     Makes statements of your own tables, with values that hidden rows alone hold, and runs them as that reader. Each has a
     twin with a value that nobody holds: both must look the same. It only reads, and needs no other service.

@@ -82,7 +82,9 @@ class Report:
         )
         result += [f"  refused {count} x {why}" for why, count in figures.refusals.most_common(REFUSALS_SHOWN_MAX)]
         result.append(
-            f"{figures.differ} statements tell of hidden rows or values." if self.leaks else "Nothing hidden was told."
+            f"{figures.differ} statements reveal hidden rows or values."
+            if self.leaks
+            else "Nothing hidden was revealed."
         )
         return result
 
@@ -152,6 +154,6 @@ async def _evaluate(
     figures = await try_statements(
         trial,
         itertools.chain([first], statements),
-        lambda figures: say(f"{figures.made} of {count} statements, {figures.differ} tell of hidden rows"),
+        lambda figures: say(f"{figures.made} of {count} statements, {figures.differ} reveal hidden rows"),
     )
     return Report(config.name, reader, tuple(tables), figures)

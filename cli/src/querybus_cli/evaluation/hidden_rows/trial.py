@@ -1,4 +1,4 @@
-"""What a reader learns of a statement, and whether it tells of rows that the reader may not see."""
+"""What a reader learns of a statement, and whether it reveals rows that the reader may not see."""
 
 from __future__ import annotations
 

@@ -112,20 +112,11 @@ def check_in_doubt(
     rendered = render(bind(statement, dialect, row_limit + 1), dialect)
     if isinstance(rendered, Failure):
         return rendered
-    decision = read(rendered, dialect, catalog, policy, checks_size=checks_size)
-    if isinstance(decision, Guarded):
-        decision = verify(decision, reader) or decision
+    decision = _same_statement(
+        guarded, rendered, read(rendered, dialect, catalog, policy, checks_size=checks_size), reader
+    )
     if isinstance(decision, Failure):
-        detail = f"rewritten statement was refused: {decision.detail}"
-        if decision.code is FailureCode.TOO_COMPLEX:
-            return refuse(decision.code, Rule.RENDERING, detail)
-        return unsafe(Rule.RENDERING, detail, decision.facts.name)
-    if not set(decision.tables) >= set(tables) or decision.statement.form is not statement.form:
-        return unsafe(Rule.RENDERING, "rewritten statement reads other tables")
-    lost = lost_text(guarded.statement.texts, decision.statement.texts, rendered)
-    if lost is not None:
-        detail = f"the text {lost[:80]!r} would be lost; it has to be written in another way"
-        return refuse(FailureCode.SYNTAX_ERROR, Rule.RENDERING, detail, lost)
+        return decision
     resolved = resolve(decision, dialect, lambda: read(sql, dialect, catalog, policy))
     if isinstance(resolved, Failure):
         return resolved
@@ -141,3 +132,23 @@ def check_in_doubt(
         limit_asked=own_limit if own_limit is not None and own_limit > row_limit else None,
         has_hidden_rows=guarded.has_hidden_rows,
     )
+
+
+def _same_statement(
+    guarded: Guarded, rendered: str, decision: Guarded | Failure, reader: Reader | None
+) -> Guarded | Failure:
+    """Return what was read of the rendered statement if it still says what `guarded` says and holds by its rules."""
+    if isinstance(decision, Guarded):
+        decision = verify(decision, reader) or decision
+    if isinstance(decision, Failure):
+        detail = f"rewritten statement was refused: {decision.detail}"
+        if decision.code is FailureCode.TOO_COMPLEX:
+            return refuse(decision.code, Rule.RENDERING, detail)
+        return unsafe(Rule.RENDERING, detail, decision.facts.name)
+    if not set(decision.tables) >= set(guarded.tables) or decision.statement.form is not guarded.statement.form:
+        return unsafe(Rule.RENDERING, "rewritten statement reads other tables")
+    lost = lost_text(guarded.statement.texts, decision.statement.texts, rendered)
+    if lost is not None:
+        detail = f"the text {lost[:80]!r} would be lost; it has to be written in another way"
+        return refuse(FailureCode.SYNTAX_ERROR, Rule.RENDERING, detail, lost)
+    return decision

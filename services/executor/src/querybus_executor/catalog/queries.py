@@ -51,16 +51,9 @@ async def read_catalog(
     timer: Callable[[], float] = time.monotonic,
 ) -> Catalog | Failure:
     """Return the catalog of a connection, tables of the default schema first, or why its structure could not be read."""
-    parts: list[Sequence[Sequence[Scalar]]] = []
-    for sql in (queries.tables, queries.columns, queries.keys, queries.foreign):
-        result = await ask(sql, STRUCTURE_ROWS_MAX, STRUCTURE_SECONDS_MAX)
-        if isinstance(result, Failure):
-            is_locked = result.code is FailureCode.LOCK
-            facts = result.facts.model_copy(update={"native_code": LOCKED}) if is_locked else result.facts
-            return Failure.of(FailureCode.CONNECTION, result.detail, facts)
-        if result.truncated:
-            return Failure.of(FailureCode.RESOURCE_LIMIT, "the database has more columns than can be read")
-        parts.append(result.rows)
+    parts = await _read_structure(ask, queries)
+    if isinstance(parts, Failure):
+        return parts
     known = Known(
         display_names=config.display_names,
         synonyms=config.synonyms,
@@ -103,6 +96,21 @@ async def read_catalog(
         definitions=config.definition_pieces,
         today=config.today,
     )
+
+
+async def _read_structure(ask: Ask, queries: CatalogQueries) -> list[Sequence[Sequence[Scalar]]] | Failure:
+    """Return the rows about tables, columns, keys and foreign keys, or why one of them could not be read."""
+    parts: list[Sequence[Sequence[Scalar]]] = []
+    for sql in (queries.tables, queries.columns, queries.keys, queries.foreign):
+        result = await ask(sql, STRUCTURE_ROWS_MAX, STRUCTURE_SECONDS_MAX)
+        if isinstance(result, Failure):
+            is_locked = result.code is FailureCode.LOCK
+            facts = result.facts.model_copy(update={"native_code": LOCKED}) if is_locked else result.facts
+            return Failure.of(FailureCode.CONNECTION, result.detail, facts)
+        if result.truncated:
+            return Failure.of(FailureCode.RESOURCE_LIMIT, "the database has more columns than can be read")
+        parts.append(result.rows)
+    return parts
 
 
 def _database_of(config: ConnectionConfig) -> str | None:
