@@ -21,6 +21,7 @@ from querybus.engines import ENGINES
 from querybus.sql.check import check
 from querybus.sql.guard.allowed.functions import LISTED
 from querybus.sql.guard.allowed.system_names import is_system
+from querybus.sql.parse import GRAMMARS
 from tests.support.database_servers import clickhouse_server, mariadb_server, postgres_server
 
 ARGUMENTS: Final = ("", "a", "a, a", "a, a, a", "a, 1", "'x', a")
@@ -193,3 +194,9 @@ def test_every_schema_and_table_of_an_engine_is_known_as_its_own(own: Own) -> No
     assert own.schemas
     assert own.schemas - ENGINES[own.dialect].system_schemas == set()
     assert [name for name in sorted(own.relations) if not is_system(name, None, own.dialect)] == []
+
+
+@pytest.mark.parametrize("dialect", Dialect)
+def test_the_parser_reads_a_backslash_in_a_text_as_the_record_says(dialect: Dialect) -> None:
+    (text,) = GRAMMARS[dialect].tokenize(r"'a\\b'")
+    assert text.text == (r"a\b" if ENGINES[dialect].escapes_by_backslash else r"a\\b")

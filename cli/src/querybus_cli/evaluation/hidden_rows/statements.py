@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from querybus.core.catalog import Dialect
+from querybus.engines import ENGINES
 from querybus_cli.evaluation.hidden_rows.material import ExaminedTable, Guess, Join
 
 ROWS_SHOWN: Final = 5
@@ -67,11 +68,8 @@ _SHAPES: Final[dict[str, str]] = {
     "count of all": "SELECT COUNT(*) AS n FROM {T} AS a",
 }
 
-_INTEGER: Final[dict[Dialect, str]] = {
-    Dialect.MYSQL: "SIGNED",
-    Dialect.CLICKHOUSE: "Int64",
-    Dialect.BIGQUERY: "INT64",
-}
+_LIMIT: Final = f"LIMIT {ROWS_SHOWN}"
+"""The check renders it in the words of the engine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +106,7 @@ def make_statements(
             join = chosen.choice(others) if others else Join(table, table, f"a.{table.key} = b.{table.key}")
             may_fail = bool(failing[table.bare_name]) and chosen.random() < FAILING_SHARE
             condition = chosen.choice((failing if may_fail else harmless)[table.bare_name])
-            statement = _made(shape, template, join, condition, dialect, chosen)
+            statement = _made(shape, template, join, condition, chosen)
             if statement is None or statement.sql in made:
                 misses += 1
                 continue
@@ -120,9 +118,7 @@ def make_statements(
                 return
 
 
-def _made(
-    shape: str, template: str, join: Join, condition: str, dialect: Dialect, chosen: random.Random
-) -> PolicyStatement | None:
+def _made(shape: str, template: str, join: Join, condition: str, chosen: random.Random) -> PolicyStatement | None:
     table, other = join.table, join.other
     has_guess = "{p}" in template
     if (has_guess and not table.guesses) or ("*" in template.replace("(*)", "") and not table.shows_all):
@@ -138,7 +134,7 @@ def _made(
         "ucs": ", ".join(f"{_quoted_as(table.key, other.bare_name)}.{column}" for column in table.columns),
         "j": join.condition,
         "q": f"({condition})",
-        "limit": f"FETCH FIRST {ROWS_SHOWN} ROWS ONLY" if dialect is Dialect.ORACLE else f"LIMIT {ROWS_SHOWN}",
+        "limit": _LIMIT,
     }
     guess: Guess | None = chosen.choice(table.guesses) if has_guess else None
     tables = (table, other) if "{U}" in template else (table,)
@@ -179,7 +175,7 @@ def _harmless(table: ExaminedTable) -> Iterator[str]:
 
 def _failing(table: ExaminedTable, dialect: Dialect) -> Iterator[str]:
     """Yield conditions over the alias `a` that an engine may fail or warn of for the value of a row."""
-    integer = _INTEGER.get(dialect, "INTEGER")
+    integer = ENGINES[dialect].integer_type
     for name in (f"a.{column}" for column in table.numbers):
         yield f"{name} LIKE '9%'"
         yield f"{name} = 'no number'"
@@ -207,4 +203,4 @@ def _failing(table: ExaminedTable, dialect: Dialect) -> Iterator[str]:
 
 
 def _ending_in_escape(dialect: Dialect) -> str:
-    return "'LEA%\\\\'" if dialect in (Dialect.MYSQL, Dialect.CLICKHOUSE, Dialect.BIGQUERY) else "'LEA%\\'"
+    return "'LEA%\\\\'" if ENGINES[dialect].escapes_by_backslash else "'LEA%\\'"

@@ -114,6 +114,11 @@ class Engine:
     lists_unreadable_tables: bool
     """Whether a user learns that there are tables which this user may not read."""
 
+    has_database_as_host: bool
+    """Whether the host of an address names the database above the schemas: a project."""
+    takes_readers: bool
+    """Whether a statement names its reader to the engine's own row security: `policy.native`."""
+
     writes_alone: bool
     """Whether nobody may read a file while it is written."""
 
@@ -181,6 +186,10 @@ class Engine:
     """Whether the server runs what stands in a comment of its own form."""
     assigns_variables: bool
     """Whether `:=` assigns a variable wherever it stands."""
+    escapes_by_backslash: bool
+    """Whether a backslash in a text changes what the sign behind it means."""
+    integer_type: str
+    """The type of whole numbers in a cast."""
     any_word_is_type: bool
     """Whether a cast takes any word as a type."""
     reads_files_by_name: bool
@@ -212,6 +221,10 @@ class Engine:
     """Whether a form without a word of this engine is refused; elsewhere the engine says it."""
     regexp_is_operator: bool
     """Whether a match of a regular expression is written with the operator, which every server of the engine knows."""
+    decimal_type: str | None
+    """The type of decimal numbers in a cast, where the renderer writes one that changes the value; None elsewhere."""
+    hex_function: str | None
+    """Writes a whole number in hexadecimal, where the renderer writes a function of another meaning; None elsewhere."""
     casts_null_to_types: bool
     """Whether NULL can be cast to the type of any column."""
     date_literal: str

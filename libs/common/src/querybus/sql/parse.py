@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 from itertools import pairwise
 from typing import Any, Final
 
@@ -40,24 +41,23 @@ class _Grammars(dict[Dialect, Grammar]):
     def __missing__(self, dialect: Dialect) -> Grammar:
         self[dialect] = result = Grammar.get_or_raise(dialect.value)
         transforms = result.generator_class.TRANSFORMS
-        if ENGINES[dialect].regexp_is_operator:
+        engine = ENGINES[dialect]
+        if engine.regexp_is_operator:
             # The renderer's REGEXP_LIKE(a, b) is unknown to MariaDB; the operator is known to both.
             transforms[exp.RegexpLike] = _regexp
-        if dialect is Dialect.SQLITE:
-            # NUMERIC keeps a whole number whole; the renderer writes REAL.
-            result.generator_class.TYPE_MAPPING[exp.DataType.Type.DECIMAL] = "NUMERIC"
-        if dialect is Dialect.POSTGRESQL:
-            transforms[exp.LowerHex] = _to_hex
-            transforms[exp.Hex] = _to_hex
-        if not ENGINES[dialect].aliases_derived_tables:
+        if engine.decimal_type is not None:
+            result.generator_class.TYPE_MAPPING[exp.DataType.Type.DECIMAL] = engine.decimal_type
+        if engine.hex_function is not None:
+            transforms[exp.LowerHex] = transforms[exp.Hex] = partial(_call, engine.hex_function)
+        if not engine.aliases_derived_tables:
             transforms[exp.Lateral] = _lateral
         # What has rendered this dialect before this has fixed its table of renderings: it is made anew.
         getattr(generator, "_DISPATCH_CACHE", {}).pop(result.generator_class, None)
         return result
 
 
-def _to_hex(generator: Any, node: exp.Expr) -> str:
-    return str(generator.func("TO_HEX", node.this))
+def _call(function: str, generator: Any, node: exp.Expr) -> str:
+    return str(generator.func(function, node.this))
 
 
 def _lateral(generator: Any, node: exp.Lateral) -> str:

@@ -19,7 +19,6 @@ from querybus.core.catalog import (
     Catalog,
     Column,
     ColumnKind,
-    Dialect,
     ForeignKey,
     Table,
 )
@@ -119,7 +118,7 @@ def _database_of(config: ConnectionConfig) -> str | None:
     if not engine.has_databases_above_schemas or engine.is_file:
         return None
     url = config.parsed_url
-    named = url.host if config.dialect is Dialect.BIGQUERY else (url.database or "").partition("/")[0]
+    named = url.host if engine.has_database_as_host else (url.database or "").partition("/")[0]
     return named or None
 
 

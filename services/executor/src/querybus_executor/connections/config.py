@@ -114,9 +114,10 @@ class ConnectionConfig(BaseModel):
     def _native_where_it_holds(self) -> ConnectionConfig:
         if not self.policy.native:
             return self
-        if self.dialect is not Dialect.POSTGRESQL:
+        if not ENGINES[self.dialect].takes_readers:
+            able = " and ".join(engine.title for engine in ENGINES.values() if engine.takes_readers)
             raise ValueError(
-                f"`policy.native` names readers to PostgreSQL alone, not to {ENGINES[self.dialect].title}: "
+                f"`policy.native` names readers to {able} alone, not to {ENGINES[self.dialect].title}: "
                 "leave it out; `row_filters` hold without it"
             )
         if not any(rules.row_filters for rules in (self.policy, *self.policy.tenants.values())):
