@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import binascii
 import json
+import ssl
 import struct
 import threading
 from collections.abc import Mapping
@@ -36,6 +37,7 @@ class ProviderWire:
     provider: str
     reason: str = ""
     status: int = 200
+    tls: ssl.SSLContext | None = None
     requests: list[WireRequest] = field(default_factory=list[WireRequest])
 
     def __enter__(self) -> ProviderWire:
@@ -59,6 +61,8 @@ class ProviderWire:
                 return
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        if self.tls is not None:
+            self._server.socket = self.tls.wrap_socket(self._server.socket, server_side=True)
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
         return self
 
@@ -70,7 +74,7 @@ class ProviderWire:
     def base_url(self) -> str:
         """The address to set for the model."""
         path = "/v1" if self.provider in ("openai", "mistralai", "deepseek") else ""
-        return f"http://127.0.0.1:{self._server.server_port}{path}"
+        return f"{'https' if self.tls else 'http'}://127.0.0.1:{self._server.server_port}{path}"
 
     def _answer(self, path: str, body: dict[str, Any]) -> tuple[str, bytes]:
         if self.status != 200:

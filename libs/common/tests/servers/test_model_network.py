@@ -14,6 +14,7 @@ from querybus.core.stored.models import Models, NamedModel
 from querybus.llm import EmbeddingClient, EmbeddingServiceSettings, NamedModels
 from querybus.llm.dialogue import ChatMessage, ModelReply
 from querybus.llm.errors import Fault
+from querybus.llm.forms import form_of
 from querybus.llm.model_search import ModelServer, ModelTrial, list_models, local_servers, read_settings, try_model
 from querybus.ops.metrics import Metrics
 from tests.support.scripted_model import ScriptedModel, by_letters, say
@@ -154,3 +155,25 @@ async def test_headers_of_the_settings_go_to_their_own_address_alone(monkeypatch
         assert _is_good(await _try(other.base_url, settings))
         assert [seen.headers.get("x-team") for seen in own.requests] == ["secret-of-a-header"]
         assert not any("secret-of-a-header" in str(seen.headers) for seen in other.requests)
+
+
+@pytest.mark.parametrize(
+    ("model", "address", "is_own"),
+    [
+        ("azure_openai:m", "https://sales.openai.azure.com", True),
+        ("azure_openai:m", "https://sales.services.ai.azure.com/openai", True),
+        ("azure_openai:m", "https://anybody.westeurope.cloudapp.azure.com", False),
+        ("azure_openai:m", "http://sales.openai.azure.com", False),
+        ("azure_openai:m", "https://elsewhere.example/x.openai.azure.com", False),
+        ("bedrock_converse:m", "https://bedrock-runtime.eu-west-1.amazonaws.com", True),
+        ("bedrock_converse:m", "https://ec2-1-2-3-4.compute.amazonaws.com", False),
+        ("anthropic:m", "https://api.anthropic.com", True),
+        ("anthropic:m", "https://elsewhere.example", False),
+    ],
+)
+def test_a_key_of_a_provider_goes_to_its_own_addresses_only(model: str, address: str, is_own: bool) -> None:
+    variables = ("AZURE_OPENAI_API_KEY", "AWS_BEARER_TOKEN_BEDROCK", "ANTHROPIC_API_KEY")
+    form = form_of(
+        NamedModel(name="m", base_url=address, model=model), EmbeddingServiceSettings(), dict.fromkeys(variables, "k")
+    )
+    assert (form.api_key is not None) is is_own

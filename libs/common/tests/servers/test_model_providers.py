@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ pytestmark = [
 ]
 
 
+@cache
 def ask(provider: str) -> dict[str, Any]:
     """Return all that one process, which loads the provider's package once, was given by its wire."""
     place = next(PACKAGES.glob("python*/site-packages"))
@@ -53,9 +55,23 @@ def test_a_provider_is_asked_over_its_own_wire(provider: str) -> None:
     assert "temperature" not in sent, "a model whose family is not known has its own"
     if provider != "bedrock_converse":
         assert "trace=1" in found["path"]
-        assert "the-key" in json.dumps(found["headers"])
+    assert "the-key" in json.dumps(found["headers"])
     assert [reply.get("fault") in ("length", "cut") for reply in found["cut"]] == [True, True], found["cut"]
     assert ["HTTP 400" in reply.get("detail", "") for reply in found["refused"]] == [True, True], found["refused"]
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_a_provider_is_reached_by_the_settings_of_the_network_and_receives_no_key_that_is_not_its_own(
+    provider: str,
+) -> None:
+    found = ask(provider)
+    assert "QUERYBUS_NOTHING_LEAVES forbids calls of models.example" in found["forbidden"]["detail"]
+    assert found["proxied"].get("text") == TEXT, found["proxied"]
+    assert [path.startswith("http://models.example:") for path in found["proxied_paths"]] == [True]
+    assert "QUERYBUS_LLM_CA_FILE" in found["distrusted"].get("detail", ""), found["distrusted"]
+    assert found["trusted"].get("text") == TEXT, found["trusted"]
+    assert len(found["headers_without_key"]) == 2
+    assert "stray-secret" not in json.dumps([found["headers"], *found["headers_without_key"]])
 
 
 def test_every_provider_has_its_words_for_a_whole_reply_and_for_a_cut_one() -> None:

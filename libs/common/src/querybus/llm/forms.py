@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
-from urllib.parse import urlsplit
+from typing import Final
 
 from pydantic import SecretStr
 
@@ -14,6 +15,13 @@ from querybus.llm.wire.families import family_of
 from querybus.llm.wire.providers import ModelForm
 from querybus.llm.wire.transport import Additions
 
+_HOSTS: Final[Mapping[str, re.Pattern[str]]] = {
+    "azure_openai": re.compile(
+        r"https://[\w-]+\.(?:openai|cognitiveservices|services\.ai)\.azure\.(?:com|us|cn)(?:[/:]|$)"
+    ),
+    "bedrock_converse": re.compile(r"https://bedrock-runtime(?:-fips)?\.[\w-]+\.amazonaws\.com(?:\.cn)?(?:[/:]|$)"),
+}
+"""Addresses of a provider besides its usual one: any machine may have a name under azure.com or amazonaws.com."""
 _TOKENS_OF_CLIENT = "max_completion_tokens"
 
 
@@ -69,6 +77,8 @@ def _key(
     if settings.llm_api_key is not None and model.base_url in ("", settings.llm_base_url):
         return settings.llm_api_key
     variable = KEY_VARIABLES.get(provider, "")
-    host = urlsplit(model.base_url).hostname or ""
-    is_own = model.base_url in ("", BASE_URLS.get(provider, "")) or host.endswith((".azure.com", ".amazonaws.com"))
+    hosts = _HOSTS.get(provider)
+    is_own = model.base_url in ("", BASE_URLS.get(provider, "")) or (
+        hosts is not None and hosts.match(model.base_url) is not None
+    )
     return SecretStr(environment[variable]) if is_own and environment.get(variable) else None

@@ -6,6 +6,7 @@ error that names the extra to install.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -14,11 +15,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import SecretStr
 
-from querybus.llm.wire.transport import Additions, Network, client_options, open_client
+from querybus.llm.wire.transport import Additions, Network, client_options, is_loopback, open_client
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_openai import ChatOpenAI
+
+
+_REGION: Final = re.compile(r"//bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\.amazonaws\.com")
 
 
 class ModelNotSetUp(ValueError):
@@ -101,8 +105,9 @@ def _azure(chat: Any, form: ModelForm, library: Any) -> OpenChat:
         raise ModelNotSetUp('an Azure model needs its version: set query to {"api-version": "2024-10-21"}')
     client = open_client(library, form.base_url, form.network, form.additions)
     endpoint = re.sub(r"/openai(?:/.*)?$", "", form.base_url.rstrip("/"))
-    options = {**_openai_options(form, client), "azure_deployment": form.model, "stream_usage": True}
-    return OpenChat(chat(azure_endpoint=endpoint, api_version=version, **options), client)
+    # A token of Active Directory in the environment would go to any address.
+    options = {**_openai_options(form, client), "azure_deployment": form.model, "azure_ad_token": None}
+    return OpenChat(chat(azure_endpoint=endpoint, api_version=version, stream_usage=True, **options), client)
 
 
 def _deepseek(chat: Any, form: ModelForm, library: Any) -> OpenChat:
@@ -148,7 +153,8 @@ def _mistral(chat: Any, form: ModelForm, library: Any) -> OpenChat:
 
 
 def _ollama(chat: Any, form: ModelForm, library: Any) -> OpenChat:
-    key = {"headers": {"Authorization": f"Bearer {form.key_text}"}} if form.key_text else {}
+    # Without a header of its own the package sends OLLAMA_API_KEY to any address.
+    key = {"headers": {"Authorization": f"Bearer {form.key_text or 'none'}"}}
     options = client_options(library, form.base_url, form.network, form.additions)
     made = chat(
         model=form.model, base_url=re.sub(r"/v1/?$", "", form.base_url), num_predict=form.tokens_out_max,
@@ -160,26 +166,48 @@ def _ollama(chat: Any, form: ModelForm, library: Any) -> OpenChat:
 def _bedrock(chat: Any, form: ModelForm, library: Any) -> OpenChat:
     if form.additions.query:
         raise ModelNotSetUp("a model of bedrock_converse takes no query: its requests are signed with their address")
-    proxies = {"https": form.network.proxy, "http": form.network.proxy} if form.network.proxy else None
-    config = library.config.Config(
-        connect_timeout=form.network.connect_seconds,
-        read_timeout=form.network.silence_seconds,
-        retries={"total_max_attempts": 1},
-        proxies=proxies,
-    )
     fields = {name: value for name, value in form.additions.body.items() if value is not None}
     made = chat(
         model=form.model, base_url=form.base_url or None, max_tokens=form.tokens_out_max,
-        temperature=form.temperature, config=config, additional_model_request_fields=fields or None,
-        disable_streaming=False, **({"api_key": form.api_key} if form.key_text else {}),
+        temperature=form.temperature, additional_model_request_fields=fields or None, disable_streaming=False,
+        client=_aws_client("bedrock-runtime", form, library), bedrock_client=_aws_client("bedrock", form, library),
     )  # fmt: skip
+    return OpenChat(made)
+
+
+def _aws_client(service: str, form: ModelForm, library: Any) -> Any:
+    """Return a client of one service of AWS. A key is sent as it is, without a key each request is signed."""
+    network = form.network
+    proxy = "" if is_loopback(form.base_url) else network.proxy
+    # The package takes AWS_BEARER_TOKEN_BEDROCK by itself and would send it to any address.
+    auth = {"signature_version": library.UNSIGNED} if form.key_text else {"auth_scheme_preference": "sigv4"}
+    config = library.config.Config(
+        connect_timeout=network.connect_seconds,
+        read_timeout=network.silence_seconds,
+        retries={"total_max_attempts": 1},
+        proxies={"https": proxy, "http": proxy} if proxy else {},
+        **auth,
+    )
+    region = _REGION.search(form.base_url)
+    client = (
+        import_module("boto3")
+        .Session()
+        .client(
+            service,
+            region_name=region[1] if region else os.environ.get("AWS_REGION"),
+            endpoint_url=form.base_url or None,
+            verify=str(network.ca_file) if network.ca_file else None,
+            config=config,
+        )
+    )
+    headers = {**({"Authorization": f"Bearer {form.key_text}"} if form.key_text else {}), **form.additions.headers}
 
     def add_headers(request: Any, **_: Any) -> None:
-        for name, value in form.additions.headers.items():
+        for name, value in headers.items():
             request.headers[name] = value
 
-    made.client.meta.events.register("before-sign.bedrock-runtime.*", add_headers)
-    return OpenChat(made)
+    client.meta.events.register(f"before-sign.{service}.*", add_headers)
+    return client
 
 
 PROVIDERS: Final[Mapping[str, Provider]] = {
