@@ -151,7 +151,7 @@ async def test_made_statements_give_what_a_database_without_the_hidden_rows_give
     examiner = Examiner(twins.everybody, twins.catalog, rules, READER)
     tables = await examiner.tables()
     assert sum(len(table.guesses) for table in tables) > 10
-    count = 12 if twins.engine == "clickhouse" else 90
+    count = 24 if twins.engine == "clickhouse" else 90
     statements = make_statements(tables, examiner.joins(tables), twins.catalog.dialect, count=count, seed=DRAWN)
     figures = await compare_with_twin(twins, rules, statements)
     assert figures.made == count

@@ -155,6 +155,6 @@ CLICKHOUSE: Final = Engine(
     has_column_affinity=False,
     takes_first_row=False,
     chooses_ambiguous_columns=True,
-    converts_to_compare=False,
+    converts_to_compare=True,
     tries_patterns_on_statistics=False,
 )

@@ -247,9 +247,10 @@ class Engine:
     chooses_ambiguous_columns: bool
     """Whether a column of several tables without a qualifier is taken from one of them."""
     converts_to_compare: bool
-    """Whether a row's value is converted where two sides differ in kind, which fails or warns for some values.
+    """Whether a comparison of two sides that differ in kind fails or warns for some rows and not for others.
 
-    The others refuse such a comparison before any row is read, or (SQLite) compare without converting.
+    Most convert each row's value. ClickHouse refuses the kinds only when it reads a part of the table, and its index leaves
+    out parts without a match. The others refuse before any row is read, or (SQLite) compare without converting.
     """
     tries_patterns_on_statistics: bool
     """Whether the planner holds a LIKE pattern against values that its statistics keep, and reports a bad one."""
