@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from querybus.ops.sandbox import Walls, offered_walls
 from querybus_cli.app import app
 from querybus_cli.local.doctor import State, sandbox_check
+from tests.support.scripted_model import ScriptedModel, say
 
 
 @pytest.fixture(autouse=True)
@@ -118,3 +119,27 @@ def test_prompts_of_an_own_directory_are_checked_with_file_and_line(
     code, checks = checked()
     assert (code, checks[f"prompts {prompts}"]["state"]) == (1, "fails")
     assert "system.en.md:2: {{day}} is no place of this prompt" in checks[f"prompts {prompts}"]["detail"]
+
+
+def test_a_model_that_may_not_be_called_is_refused_in_words_and_never_connected_to(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(url: str) -> bool:
+        return False
+
+    monkeypatch.setattr("querybus.llm.wire.transport.is_loopback", never)
+    shop = folder / "shop.sqlite"
+    with sqlite3.connect(shop) as connection:
+        connection.execute("CREATE TABLE trips (id INTEGER PRIMARY KEY, minutes INTEGER)")
+    with ScriptedModel(say("SELECT 1"), models=("m",)) as server:
+        monkeypatch.setattr("querybus.llm.model_search.OPENAI_URL", server.base_url)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-of-nobody")
+        monkeypatch.setenv("QUERYBUS_NOTHING_LEAVES", "true")
+        connected = CliRunner().invoke(app, ["connect", str(shop), "--no-start", "--json"])
+        monkeypatch.setenv("QUERYBUS_LLM_MODEL", "m")
+        monkeypatch.setenv("QUERYBUS_LLM_BASE_URL", server.base_url)
+        code, checks = checked()
+        assert server.connections_made == 0
+    assert "QUERYBUS_NOTHING_LEAVES forbids calls of 127.0.0.1" in connected.stdout
+    assert code != 0
+    assert "QUERYBUS_NOTHING_LEAVES forbids calls of 127.0.0.1" in checks["model settings"]["detail"]
