@@ -177,3 +177,25 @@ def test_a_key_of_a_provider_goes_to_its_own_addresses_only(model: str, address:
         NamedModel(name="m", base_url=address, model=model), EmbeddingServiceSettings(), dict.fromkeys(variables, "k")
     )
     assert (form.api_key is not None) is is_own
+
+
+@pytest.mark.parametrize(
+    ("model", "variable"), [("azure_openai:m", "AZURE_OPENAI_ENDPOINT"), ("bedrock_converse:m", "AWS_REGION")]
+)
+async def test_a_model_without_the_variable_of_its_address_is_named_and_the_next_one_stands_in(
+    model: str, variable: str
+) -> None:
+    without = NamedModel(name="first", model=model)
+    with _server() as server:
+        second = NamedModel(name="second", base_url=server.base_url, model="m")
+        for others, fallbacks in (((), ()), ((second,), ("second",))):
+            known = _Known(Models(models=(without, *others), fallbacks=fallbacks))
+            models = NamedModels(EmbeddingServiceSettings(), Metrics("test"), known=known, environment={})
+            await models.start()
+            outcome = await models.reply([ChatMessage("user", "hello")], timeout_seconds=30)
+            await models.drain()
+            if others:
+                assert isinstance(outcome, ModelReply)
+            else:
+                assert isinstance(outcome, Failure)
+                assert variable in outcome.detail

@@ -7,6 +7,7 @@ model there is none, and no client is loaded.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -66,7 +67,9 @@ class NamedModels:
     async def start(self) -> None:
         """Load the client now if there is a model, so that the first question does not wait for it."""
         for model in (await self._models()).models[:1]:
-            await self._client(model).start()
+            # A model whose address is not known yet fails at its calls, and the service starts.
+            with contextlib.suppress(ValueError):
+                await self._client(model).start()
 
     async def drain(self) -> None:
         """Close every connection and give back what is held of shared limits."""
@@ -106,7 +109,12 @@ class NamedModels:
             Fault(FaultKind.NOT_CONFIGURED, "no model of the name asked for is configured")
         )
         for place, path in enumerate(chain):
-            client = self._client(path)
+            try:
+                client = self._client(path)
+            except ValueError as error:
+                # Its address follows from a variable that is not set: the next one may have what it needs.
+                outcome = unavailable(Fault(FaultKind.NOT_CONFIGURED, str(error)))
+                continue
             # What the first may take leaves something for those that stand in for it.
             share = timeout_seconds / (2 if place + 1 < len(chain) else 1)
             began = client.seconds()
