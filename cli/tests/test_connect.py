@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from querybus.llm.settings import ModelServiceSettings
 from querybus_cli.app import app
 from querybus_cli.connecting.dialogue import Dialogue
 from querybus_cli.connecting.target import read_target
@@ -40,7 +41,7 @@ def steps_of(*arguments: str, exit_code: int = 0, env: Mapping[str, str] | None 
 
 @pytest.fixture(autouse=True)
 def no_model_of_this_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    async def nothing() -> list[object]:
+    async def nothing(settings: ModelServiceSettings) -> list[object]:
         return []
 
     monkeypatch.setattr("querybus_cli.connecting.model.local_servers", nothing)
