@@ -64,7 +64,7 @@ def test_every_wheel_has_the_one_version_and_requires_the_others_in_it(dist: Pat
     for wheel in wheels:
         text = metadata_of(wheel)
         assert f"\nVersion: {__version__}\n" in text, wheel.name
-        required = re.findall(r"^Requires-Dist: (querybus[\w-]*)(?:\[[\w,]+\])?(.*?)(?:;.*)?$", text, re.MULTILINE)
+        required = re.findall(r"^Requires-Dist: (querybus[\w-]*)(?:\[[\w,-]+\])?(.*?)(?:;.*)?$", text, re.MULTILINE)
         assert all(version.strip() == f"=={__version__}" for _, version in required), (wheel.name, required)
 
 

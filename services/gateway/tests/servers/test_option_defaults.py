@@ -54,7 +54,8 @@ async def in_a_batch(stack: ApiStack) -> None:
 async def over_openai(stack: ApiStack) -> None:
     async with stack.http() as http:
         body = {"model": "shop", "messages": [{"role": "user", "content": QUESTION}]}
-        assert (await http.post("/openai/v1/chat/completions", json=body)).status_code == 200
+        reply = await http.post("/openai/v1/chat/completions", json=body)
+        assert reply.status_code == 200, reply.text
 
 
 async def over_langgraph(stack: ApiStack) -> None:

@@ -478,7 +478,7 @@ class Answer(Value):
     confidence: float | None = Field(default=None, ge=0, le=1, description="how likely the answer is right, if stated")
     explanation: str = Field(default="", description="how the question was read, in words, and how sure that is")
     written_by: Origin | None = Field(default=None, exclude_if=is_unset, description="who wrote the statement")
-    model: str = Field(default="", exclude_if=is_unset, description="the model that wrote it; empty: none did")
+    model: str = Field(default="", exclude_if=is_unset, description="for analysts: the model that wrote it")
     model_trouble: ModelTrouble | None = Field(default=None, exclude_if=is_unset, description="why a model gave none")
     model_detail: str = Field(default="", exclude_if=is_unset, description="the model's fault, for analysts")
     reading: Reading | None = None

@@ -118,6 +118,7 @@ class ConnectionPolicy(Rules):
     )
     native: bool = Field(
         default=False,
+        exclude_if=lambda value: not value,
         description="PostgreSQL: name the reader to the database's own row security as well, for each statement",
     )
     functions_allowed: tuple[str, ...] = Field(default=(), description="the database's own functions that are harmless")

@@ -88,7 +88,8 @@ class SharedLimit:
                 self._running -= 1
                 self._notify()
             else:
-                self._waiting.remove(waiting)
+                with suppress(ValueError):  # a turn that was cancelled may have left the line already
+                    self._waiting.remove(waiting)
             raise
 
     def leave(self, owed_tokens: int) -> None:

@@ -11,6 +11,7 @@ import os
 import re
 import struct
 import sys
+from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from querybus.ops.sandbox import enter_sandbox, offered_walls
@@ -29,6 +30,8 @@ _FONTS: Final = (
     "/var/cache/fontconfig",
 )
 _FONTS_OF_USER: Final = (".fonts", ".local/share/fonts")
+_FONT_FOLDER: Final = re.compile(r"<dir[^>]*>\s*(/[^<]+?)\s*</dir>")
+_CONFIGURATION_BYTES_MAX: Final = 1_000_000
 _CHINESE: Final = re.compile(r"[\u3400-\u9fff]")
 SCALE: Final = 2.0
 """Pixels for each point of the specification: sharp on today's screens."""
@@ -66,7 +69,16 @@ def shut_in() -> None:
     """Give up the network, other programs and every file but fonts and the program itself."""
     home = os.environ.get("HOME")
     of_user = () if not home else (f"{home}/{folder}" for folder in _FONTS_OF_USER)
-    enter_sandbox(offered_walls(), reads=(*_FONTS, *of_user))
+    enter_sandbox(offered_walls(), reads=(*_FONTS, *of_user, *_configured_fonts()))
+
+
+def _configured_fonts() -> tuple[str, ...]:
+    """Return the operator's own description of fonts, where FONTCONFIG_FILE names one, and the folders that it lists."""
+    file = Path(os.environ.get("FONTCONFIG_FILE") or "/")
+    if not file.is_file():
+        return ()
+    with file.open(encoding="utf-8", errors="replace") as text:
+        return (str(file), *_FONT_FOLDER.findall(text.read(_CONFIGURATION_BYTES_MAX)))
 
 
 def main() -> None:

@@ -204,7 +204,9 @@ class AnswerView(View):
     written_by: Origin | None = Field(
         default=None, description="who wrote the statement: `model`, `builtin` (the translator), `verified`, `user`"
     )
-    model: str = Field(default="", description="the model that wrote the statement; empty where none did")
+    model: Annotated[str, ANALYSTS] = Field(
+        default="", description="for analysts: the model that wrote the statement; empty where none did"
+    )
     model_trouble: Annotated[ModelTrouble | None, ANALYSTS] = Field(
         default=None, description="for analysts: why a model that was asked gave no statement"
     )

@@ -81,7 +81,7 @@ def authorship(envelope: Envelope[Concluded]) -> dict[str, object]:
         author = Origin.BUILTIN
     return {
         "written_by": author,
-        "model": (analysis.model or "") if author is Origin.MODEL else "",
+        "model": (analysis.model or "") if author is Origin.MODEL and envelope.audience != "business" else "",
         "model_trouble": analysis.model_trouble,
         "model_detail": "" if envelope.audience == "business" else analysis.model_detail,
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final, cast
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -36,7 +37,7 @@ class Message(_Request):
     """One message of a conversation."""
 
     role: str = Field(max_length=40)
-    content: str | tuple[Part, ...] | None = None
+    content: str | Sequence[Part] | None = None
 
     @property
     def text(self) -> str:
@@ -54,7 +55,7 @@ class ChatRequest(_Request):
     """The body of `/chat/completions`."""
 
     model: str = Field(default=MODEL, max_length=300)
-    messages: tuple[Message, ...] = Field(min_length=1, max_length=MESSAGES_MAX)
+    messages: Sequence[Message] = Field(min_length=1, max_length=MESSAGES_MAX)
     stream: bool = False
     stream_options: StreamOptions | None = None
     response_format: Any = None
@@ -78,12 +79,12 @@ class ResponsesRequest(_Request):
     """The body of `/responses`."""
 
     model: str = Field(default=MODEL, max_length=300)
-    input: str | tuple[Message, ...]
+    input: str | Sequence[Message]
     stream: bool = False
     previous_response_id: str | None = Field(default=None, max_length=100)
 
     @property
-    def messages(self) -> tuple[Message, ...]:
+    def messages(self) -> Sequence[Message]:
         """The input as messages."""
         return (Message(role="user", content=self.input),) if isinstance(self.input, str) else self.input
 
