@@ -89,6 +89,7 @@ async def test_a_period_a_group_and_a_filter_change_one_after_another(stack: Sta
             "field": "",
             "first": "2026-04-01",
             "last": "2026-04-30",
+            "carried": False,
         }
         assert [item["text"] for item in april["reading"]["groups"]] == [
             item["text"] for item in first["reading"]["groups"]
