@@ -83,7 +83,6 @@ from querybus_gateway.use_cases.results.pages import Results
 from querybus_gateway.use_cases.sign_in import SignIn
 from querybus_gateway.use_cases.thread_events import ThreadEvents
 from querybus_gateway.use_cases.threads import Threads
-from querybus_translator.failsafe import report_failures_to
 
 ADVISORY_SLOTS = 4
 CALLS_MAX = 1_024
@@ -346,7 +345,6 @@ def loops(
 def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
     """Return the service; nothing is connected yet."""
     name = StageName.GATEWAY
-    report_failures_to(lambda kind, places: _log.error("translator.failed", error=kind, places=places))
     metrics = Metrics(name)
     tracing = tracing_of(name, settings)
     broker = make_broker(settings, name, metrics)
