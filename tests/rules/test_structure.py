@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
-from importlib.metadata import packages_distributions
+from importlib.metadata import distributions, packages_distributions
 from pathlib import Path
 
 import pytest
@@ -209,6 +209,20 @@ def test_the_lock_has_hashes_and_no_address() -> None:
         ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.splitlines()
     assert "uv.lock" not in tracked
+
+
+def test_nothing_is_installed_that_no_lock_names() -> None:
+    # A package that left the locks stays installed, and hides that something still imports it.
+    locked = {
+        canonical(line.partition("==")[0])
+        for name in ("requirements.lock", "requirements-dev.lock")
+        for line in (ROOT / name).read_text().splitlines()
+        if "==" in line
+    }
+    assert len(locked) > 100
+    own = {canonical(tomllib.loads((member / "pyproject.toml").read_text())["project"]["name"]) for member in MEMBERS}
+    installed = {canonical(item.metadata["Name"]) for item in distributions()} - {"pip", "setuptools"}
+    assert sorted(installed - own - locked) == [], "rm -r .venv, then make setup"
 
 
 def test_no_unfinished_work_is_marked_in_the_code() -> None:
