@@ -110,6 +110,24 @@ async def test_every_request_says_that_it_reads_only_and_for_how_long(edge: Serv
     assert said["query_id"].startswith("querybus-")
 
 
+async def test_a_join_takes_no_rows_from_a_later_count(filled: ClickhouseServer) -> None:
+    acme = "(SELECT * FROM {} WHERE (tenant = 'acme') LIMIT 9223372036854775807)"
+    for item in (
+        "CREATE DATABASE joined",
+        "CREATE TABLE joined.people (id Int32, tenant Nullable(String)) ENGINE = MergeTree ORDER BY id",
+        "CREATE TABLE joined.orders (id Int32, tenant Nullable(String)) ENGINE = MergeTree ORDER BY id",
+        "INSERT INTO joined.people SELECT number, if(number % 2, 'globex', 'acme') FROM numbers(40)",
+        "INSERT INTO joined.orders SELECT number, if(number % 2, 'globex', 'acme') FROM numbers(120)",
+    ):
+        filled.execute(item)
+    edge = edge_of(config(filled, url=filled.url("joined")), bytes_max=1 << 20, metrics=Metrics("t"))
+    count = "SELECT COUNT(*) AS n FROM (SELECT * FROM people WHERE (tenant = 'acme')) AS p"
+    join = f"SELECT a.id FROM {acme.format('orders')} AS a JOIN {acme.format('people')} AS b ON a.id = b.id WHERE a.id = 119"
+    results = [await run(edge, sql) for sql in (count, join, count)]
+    await edge.close()
+    assert [result.rows for result in results if isinstance(result, Rows)] == [[(20,)], [], [(20,)]], results
+
+
 async def test_only_the_policys_tables_are_read(filled: ClickhouseServer) -> None:
     narrow = config(filled, policy={"tables_allowed": ["t"]})
     edge = edge_of(narrow, bytes_max=1 << 20, metrics=Metrics("t"))

@@ -74,6 +74,9 @@ FURTHER = (
     "SELECT i.id FROM items AS i JOIN orders AS o ON o.id = i.order_id WHERE o.note = 5 AND o.note LIKE 'LEAKB%'",
     "SELECT o.id FROM orders AS o JOIN items AS i USING (id) WHERE i.qty > 2",
     "SELECT email, name FROM customers ORDER BY id",
+    # Whether the scalar sub-query's error occurs may depend on which table an engine takes for the larger one.
+    "SELECT c.id FROM customers AS c WHERE NOT EXISTS (SELECT * FROM orders AS o WHERE o.id = c.id "
+    "AND o.tenant_id = 'globex' AND o.id = (SELECT p.id FROM orders AS p WHERE p.id > 5))",
 )
 
 

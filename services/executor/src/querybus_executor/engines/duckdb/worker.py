@@ -143,8 +143,9 @@ class Database:
         opened.execute("SET TimeZone = 'UTC'")
         opened.execute(f"SET max_execution_time = {int(self._seconds * 1_000)}")
         if self._hides_rows:
-            # The least and greatest value of a column decide what is computed at all: those of hidden rows as well.
-            opened.execute("SET disabled_optimizers = 'statistics_propagation'")
+            # The least and greatest value of a column decide what is computed at all, and the number of rows which side
+            # of a join comes first, and so whether the other one's error occurs: those of hidden rows as well.
+            opened.execute("SET disabled_optimizers = 'statistics_propagation,build_side_probe_side'")
         opened.execute("SET lock_configuration = true")
         return opened
 
