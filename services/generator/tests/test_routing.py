@@ -190,6 +190,26 @@ def test_a_definition_and_a_term_speak_of_their_connection():
     assert rank("number of overdue loans", profiles)[0].name == "library"
 
 
+@pytest.mark.parametrize(
+    ("question", "name"),
+    [("How many patients are there?", "ward"), ("list all invoices", "office"), ("How many vehicles are there?", None)],
+)
+def test_a_word_that_no_connection_has_leads_to_a_table_whose_name_shortens_it(question: str, name: str | None):
+    catalogs = (
+        catalog("ward", TBL_PAT=("PAT_NO", "NM_LAST"), TBL_ENC=("ENC_NO", "PAT_NO")),
+        catalog("office", INV_HDR=("INV_NO", "AMT"), BR=("BR_CD",)),
+    )
+    profiles = {item.connection: Profile(item) for item in catalogs}
+    connections = [Connection(name=item.connection, dialect=Dialect.SQLITE) for item in catalogs]
+    route = decide(question, connections, profiles)
+    assert (route.connection if route is not None and route.fits else None) == name
+
+
+def test_a_table_that_is_called_so_goes_before_one_whose_name_shortens_it():
+    profiles = {item.connection: Profile(item) for item in (CLINIC, catalog("ward", TBL_PAT=("PAT_NO",)))}
+    assert [item.name for item in rank("How many patients are there?", profiles)] == ["clinic", "ward"]
+
+
 def test_the_same_question_is_ranked_alike_whatever_the_order_of_connections():
     one = {item.connection: Profile(item) for item in CATALOGS}
     other = {item.connection: Profile(item) for item in reversed(CATALOGS)}

@@ -112,24 +112,8 @@ class Report:
         return items(given)
 
 
-class _Loader(yaml.SafeLoader):
-    """The safe loader, with bounds while it composes: aliases can make millions of nodes of a kilobyte."""
-
-    def __init__(self, stream: str) -> None:
-        super().__init__(stream)
-        self.nodes = 0
-        self.depth = 0
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        if self.check_event(yaml.AliasEvent):
-            raise BadFileError("Aliases (&name, *name) are not read; write the value out.")
-        self.nodes += 1
-        self.depth += 1
-        if self.nodes > NODES_MAX or self.depth > DEPTH_MAX:
-            raise BadFileError(f"The file has more than {NODES_MAX:,} values or is nested deeper than {DEPTH_MAX}.")
-        node = super().compose_node(parent, index)
-        self.depth -= 1
-        return node
+class _Loader(yaml.CSafeLoader):
+    """The safe loader; a key given twice is an error."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen: set[Any] = set()
@@ -150,13 +134,26 @@ _Loader.yaml_implicit_resolvers = {
 }
 
 
+def _check_bounds(text: str) -> None:
+    """Refuse a file before anything is built of it: aliases can make millions of nodes of a kilobyte."""
+    nodes = depth = 0
+    for event in yaml.parse(text, yaml.CSafeLoader):
+        if isinstance(event, yaml.AliasEvent):
+            raise BadFileError("Aliases (&name, *name) are not read; write the value out.")
+        nodes += isinstance(event, yaml.NodeEvent)
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if nodes > NODES_MAX or depth > DEPTH_MAX:
+            raise BadFileError(f"The file has more than {NODES_MAX:,} values or is nested deeper than {DEPTH_MAX}.")
+
+
 def read_documents(text: str) -> list[tuple[Document, Lines]]:
     """Return the root mappings of a file, each with where its parts stand. Anything else: BadFileError."""
     if len(text.encode()) > FILE_BYTES_MAX:
         raise BadFileError(f"The file is larger than {FILE_BYTES_MAX / 1e6:.0f} MB.")
-    loader = _Loader(text)
     roots: list[tuple[object, yaml.Node]] = []
+    loader = _Loader(text)
     try:
+        _check_bounds(text)
         while loader.check_node():
             node = cast("yaml.Node", loader.get_node())
             roots.append((loader.construct_document(node), node))

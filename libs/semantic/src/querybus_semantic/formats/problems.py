@@ -81,7 +81,7 @@ def _models_in(kind: Any) -> list[type[BaseModel]]:
 
 def _root_of(text: str) -> yaml.Node | None:
     try:
-        return yaml.compose(text, Loader=yaml.SafeLoader) if text else None
+        return yaml.compose(text, Loader=yaml.CSafeLoader) if text else None
     except yaml.YAMLError:
         return None
 

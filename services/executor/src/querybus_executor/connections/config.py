@@ -209,7 +209,7 @@ def load_connections(path: Path, environment: Mapping[str, str] = os.environ) ->
     if (deep := _deep_line(text)) is not None:
         raise BadConnections(f"{path.name}: line {deep} is nested more than {DEPTH_MAX} levels deep")
     try:
-        read = yaml.safe_load(text)
+        read = yaml.load(text, yaml.CSafeLoader)
     except yaml.YAMLError as error:
         raise BadConnections(f"{path.name} {yaml_problem(error)}") from error
     for entry, key, beside in _named_files(read, path):
@@ -221,7 +221,7 @@ def _deep_line(text: str) -> int | None:
     """Return the first line that is nested deeper than DEPTH_MAX; what does not parse is reported by the parser."""
     depth = 0
     try:
-        for event in yaml.parse(text, yaml.SafeLoader):
+        for event in yaml.parse(text, yaml.CSafeLoader):
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             if depth > DEPTH_MAX:
                 return event.start_mark.line + 1 if event.start_mark is not None else 1
@@ -366,7 +366,7 @@ def files_of(path: Path) -> tuple[Path, ...]:
         return (path,)
     secrets = (Path(match["file"]) for match in _VARIABLE.finditer(text) if match["file"])
     try:
-        read = None if _deep_line(text) is not None else yaml.safe_load(text)
+        read = None if _deep_line(text) is not None else yaml.load(text, yaml.CSafeLoader)
     except yaml.YAMLError:
         read = None
     return (path, *secrets, *(beside for _, _, beside in _named_files(read, path)))

@@ -9,7 +9,7 @@ from typing import Final
 from querybus.core.catalog import Column, Table
 from querybus.text.words import cached_words, stem, words_of
 
-_BEGINNING_MIN: Final = 3
+BEGINNING_MIN: Final = 3
 
 
 NAME_WEIGHT: Final = 4.0
@@ -87,15 +87,15 @@ def _texts(table: Table) -> Iterator[tuple[str, float]]:
 
 def beginnings(question: str, owned: Sequence[set[str]]) -> Iterator[dict[str, float]]:
     """Yield, for words of the question, the shortened words of names that they begin with: `bal` of `balance`."""
-    known = {word for words in owned for word in words if len(word) >= _BEGINNING_MIN and word.isascii()}
+    known = {word for words in owned for word in words if len(word) >= BEGINNING_MIN and word.isascii()}
     for word in dict.fromkeys(words_of(question)):
-        if word in STOP or len(word) <= _BEGINNING_MIN:
+        if word in STOP or len(word) <= BEGINNING_MIN:
             continue
         root = stem(word)
         result = {
             other: RELATED_SHARE
             for other in known
-            if other != word and (word.startswith(other) or (len(root) > _BEGINNING_MIN and other.startswith(root)))
+            if other != word and (word.startswith(other) or (len(root) > BEGINNING_MIN and other.startswith(root)))
         }
         if result:
             yield result

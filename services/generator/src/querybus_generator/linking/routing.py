@@ -24,7 +24,7 @@ from querybus.sql.names.visible_catalog import visible
 from querybus.text.knowledge import Entry, EntryKind, Knowledge, with_synonyms
 from querybus.text.synonyms import link_words
 from querybus.text.words import HAN, cached_words, han_words, stem, word_set, words_of
-from querybus_generator.linking.documents import STOP, named_of, weights
+from querybus_generator.linking.documents import BEGINNING_MIN, STOP, named_of, weights
 from querybus_generator.linking.values import NamedValues
 from querybus_translator import is_fragment
 
@@ -41,6 +41,8 @@ class Weights:
     """A word of a table's name, beside what its columns have of it."""
     stem: float = 0.8
     synonym: float = 0.37
+    beginning: float = 0.3
+    """A table's name that is the beginning of a word which nothing else of the connection knows: `TBL_PAT` of "patients"."""
     value: float = 0.6
     """A value that the question names, against a word of a name."""
     value_word: float = 0.16
@@ -103,12 +105,16 @@ class Profile:
         self.values = NamedValues(catalog)
         self.words: dict[str, dict[int, float]] = defaultdict(dict)
         self.stems: dict[str, list[str]] = defaultdict(list)
+        self.shortened: dict[str, dict[int, float]] = defaultdict(dict)
         self.value_words: dict[str, set[int]] = defaultdict(set)
         self.compounds: dict[tuple[str, str], set[int]] = defaultdict(set)
         self.neighbours: dict[int, set[int]] = {}
         self.pairs = {" ".join(entry.key.casefold().split()) for entry in taught if entry.kind is EntryKind.PAIR}
         for position, table in enumerate(catalog.tables):
             weighed, named = weights(table), named_of(table)
+            for word, in_name in named.items():
+                if len(word) >= BEGINNING_MIN and word.isascii() and word not in STOP:
+                    self.shortened[word][position] = weighing.named * in_name
             for word in {*weighed, *named} - STOP:
                 in_name = named.get(word, 0.0)
                 # What its columns and comments repeat of a name says nothing more.
@@ -160,6 +166,10 @@ class Profile:
             if other in self.words:
                 shares.setdefault(other, share)
         places: dict[int, float] = {}
+        if not shares and word.isascii():
+            for length in range(BEGINNING_MIN, len(word)):
+                for position, strength in self.shortened.get(word[:length], {}).items():
+                    places[position] = max(places.get(position, 0.0), weighing.beginning * strength)
         for other, share in shares.items():
             for position, strength in self.words[other].items():
                 places[position] = max(places.get(position, 0.0), share * strength)
