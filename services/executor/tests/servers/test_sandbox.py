@@ -121,6 +121,38 @@ def test_from_inside_of_the_renderer_nothing_is_reached(tmp_path: Path) -> None:
     assert [what for what, worked in result.items() if worked] == []
 
 
+OTHER_PROCESSES: Final = """
+import ctypes, json, os, resource, signal, sys, threading
+from querybus.ops.sandbox import Walls, enter_sandbox
+enter_sandbox(Walls(has_seccomp=True), reads=())
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+thread = threading.Thread(target=lambda: signal.raise_signal(signal.SIGCHLD))
+thread.start()
+thread.join()
+os.kill(os.getpid(), 0)
+def worked(action):
+    try:
+        return action() != -1
+    except OSError:
+        return False
+parent = int(sys.argv[1])
+print(json.dumps([what for what, action in {
+    "a signal to the parent": lambda: os.kill(parent, 0),
+    "a signal to the group": lambda: os.kill(0, 0),
+    "a signal to everybody": lambda: os.kill(-1, 0),
+    "limits of the parent": lambda: resource.prlimit(parent, resource.RLIMIT_NOFILE),
+    "shared memory": lambda: ctypes.CDLL(None).shmget(0, 4096, 0o1600),
+}.items() if worked(action)]))
+"""
+
+
+def test_without_landlock_other_processes_are_not_reached_either() -> None:
+    command = [sys.executable, "-c", OTHER_PROCESSES, str(os.getpid())]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert json.loads(ended.stdout) == []
+
+
 async def test_the_renderer_draws_with_its_fonts_inside_of_its_walls() -> None:
     spec: dict[str, Any] = {
         "$schema": "https://vega.github.io/schema/vega-lite/v5.json",

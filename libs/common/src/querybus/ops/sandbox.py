@@ -45,16 +45,21 @@ _AT_LEAST: Final = 0x35
 _HAS_BITS: Final = 0x45
 _RETURN: Final = 0x06
 _X32: Final = 0x40000000
+_FIRST_ARGUMENT: Final = 16
 _CLONE_THREAD: Final = 0x00010000
 
 
 @dataclass(frozen=True, slots=True)
 class _Machine:
-    """The numbers of one processor's system calls. `denied`: network, programs, other processes, the kernel itself."""
+    """The numbers of one processor's system calls.
+
+    `denied`: network, programs, other processes, the kernel itself; `own`: those that name a process, and may name this one alone.
+    """
 
     arch: int
     seccomp: int
     clone: int
+    own: tuple[int, ...]
     denied: tuple[int, ...]
 
 
@@ -67,6 +72,8 @@ _ON_X86_64: Final = (
     *(165, 166, 155, 161, 135),  # mount, umount2, pivot_root, chroot, personality
     *(321, 298, 248, 249, 250, 323),  # bpf, perf_event_open, add_key, request_key, keyctl, userfaultfd
     *(303, 304, 175, 313, 176, 246, 320),  # files by handle, modules, kexec
+    *(200, 129, 297),  # tkill, rt_sigqueueinfo, rt_tgsigqueueinfo
+    *(29, 30, 31, 64, 65, 66, 68, 69, 70, 71, 240),  # shared memory, semaphores and queues, which have no path
 )
 _ON_ARM64: Final = (
     *(198, 203, 202, 200, 201, 242),
@@ -75,10 +82,12 @@ _ON_ARM64: Final = (
     *(40, 39, 41, 51, 92),
     *(280, 241, 217, 218, 219, 282),
     *(264, 265, 105, 273, 106, 104, 294),
+    *(130, 138, 240),
+    *(194, 195, 196, 190, 191, 193, 186, 187, 188, 189, 180),
 )
-_MACHINES: Final = {
-    "x86_64": _Machine(0xC000003E, 317, 56, (*_ON_X86_64, *_EVERYWHERE)),
-    "aarch64": _Machine(0xC00000B7, 277, 220, (*_ON_ARM64, *_EVERYWHERE)),
+_MACHINES: Final = {  # `own`: kill, tgkill, prlimit64
+    "x86_64": _Machine(0xC000003E, 317, 56, (62, 234, 302), (*_ON_X86_64, *_EVERYWHERE)),
+    "aarch64": _Machine(0xC00000B7, 277, 220, (129, 131, 261), (*_ON_ARM64, *_EVERYWHERE)),
 }
 _CLONE3: Final = 435
 
@@ -187,11 +196,21 @@ def _filter_calls(machine: _Machine) -> None:
         steps += [(_AT_LEAST, 0, 1, _X32), (_RETURN, 0, 0, refused)]
     for number in machine.denied:
         steps += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, refused)]
+    for number in machine.own:
+        steps += [
+            (_EQUAL, 0, 5, number),
+            (_LOAD, 0, 0, _FIRST_ARGUMENT),
+            (_EQUAL, 2, 0, os.getpid()),
+            # No process at all is the caller where limits are read, and the whole group, its parent too, where signals are sent.
+            (_EQUAL, 1, 0, 0 if number == machine.own[-1] else os.getpid()),
+            (_RETURN, 0, 0, refused),
+            (_RETURN, 0, 0, _ALLOW),
+        ]
     # The C library starts threads by clone then, whose flags a filter can read.
     steps += [(_EQUAL, 0, 1, _CLONE3), (_RETURN, 0, 0, _ERRNO | errno.ENOSYS)]
     steps += [
         (_EQUAL, 0, 3, machine.clone),
-        (_LOAD, 0, 0, 16),
+        (_LOAD, 0, 0, _FIRST_ARGUMENT),
         (_HAS_BITS, 1, 0, _CLONE_THREAD),
         (_RETURN, 0, 0, refused),
     ]
