@@ -118,6 +118,8 @@ WRONG = [
     ("doctor --store note.txt", 2, "note.txt"),
     # What needs a bus, and has none.
     ("models show", 2, "querybus up"),
+    ("models test", 2, "QUERYBUS_LLM_BASE_URL"),
+    ("models test --file missing.yaml", 2, "missing.yaml"),
     ("models show --store note.txt", 2, "no stack runs in note.txt"),
     ("models set missing.yaml", 2, "missing.yaml"),
     ("models set folder", 2, "folder"),

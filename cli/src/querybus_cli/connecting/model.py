@@ -12,7 +12,6 @@ from querybus.llm.errors import Fault
 from querybus.llm.model_search import (
     BASE_URL,
     MODEL,
-    UNSUPPORTED_KEYS,
     ModelServer,
     ModelTrial,
     configured_server,
@@ -22,7 +21,7 @@ from querybus.llm.model_search import (
     read_settings,
     try_model,
 )
-from querybus.llm.settings import ModelServiceSettings
+from querybus.llm.settings import KEY_VARIABLES, ModelServiceSettings
 from querybus_cli.connecting.dialogue import Dialogue
 
 _STEP = "model"
@@ -44,11 +43,12 @@ async def choose_model(dialogue: Dialogue, environment: Mapping[str, str]) -> Na
     dialogue.work("looking for a model on this machine")
     found = await local_servers(settings)
     if not found:
-        unread = [name for name in UNSUPPORTED_KEYS if environment.get(name)]
-        spoken = (
-            f"{unread[0]} is set, but no address that takes it: QueryBus speaks OpenAI's protocol. " if unread else ""
+        provider = next((item for item, variable in KEY_VARIABLES.items() if environment.get(variable)), None)
+        spoken = f"{KEY_VARIABLES[provider]} is set, and no model is named. " if provider else ""
+        wanted = f"set {MODEL}={provider}:NAME, and run `querybus connect` again" if provider else _NEXT
+        dialogue.say(
+            _STEP, "note", f"{spoken}no model: the built-in translator reads the questions", wanted, model=None
         )
-        dialogue.say(_STEP, "note", f"{spoken}no model: the built-in translator reads the questions", _NEXT, model=None)
         return None
     server, names = found[0]
     if not dialogue.confirm(f"{server.title} on this machine has {len(names)} models. Use one?", default=True):
@@ -88,7 +88,8 @@ async def _works(
         return True
     detail = trial.detail.replace("QUERYBUS_LLM_API_KEY", server.key_variable or "QUERYBUS_LLM_API_KEY")
     dialogue.say(
-        _STEP, "note", f"{name} at {server.title}: {detail}", "the built-in translator reads the questions until then",
+        _STEP, "note", f"{name} at {server.title}: {detail}",
+        f"`querybus models test {name}` shows why; the built-in translator reads the questions until then",
         **facts, works=False,
     )  # fmt: skip
     return False

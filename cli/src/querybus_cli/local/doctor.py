@@ -17,7 +17,7 @@ from querybus.bus.admin.permissions import OPERATOR
 from querybus.bus.connection import BusRefused, connect
 from querybus.core.options import Options
 from querybus.llm.errors import Fault
-from querybus.llm.model_search import BASE_URL, MODEL, ModelTrial, configured_server, read_settings, try_model
+from querybus.llm.model_search import MODEL, ModelTrial, configured_server, read_settings, try_model
 from querybus.ops.sandbox import Walls, offered_walls
 from querybus.text.words import count_of
 from querybus_cli.local.answers import demo_file, names_of
@@ -191,7 +191,13 @@ async def _model(environment: Mapping[str, str]) -> list[Check]:
     if server is None:
         detail = "no model is set; the built-in translator answers what it can read"
         return [
-            Check("model", "builtin", State.OFF, detail, "querybus connect, which finds a key of OpenAI or an Ollama")
+            Check(
+                "model",
+                "builtin",
+                State.OFF,
+                detail,
+                f"querybus connect, which finds a key of OpenAI or an Ollama, or set {MODEL}=anthropic:NAME with its key",
+            )
         ]
     if not server.model:
         detail = f"{server.title} is set, and no model is named"
@@ -201,7 +207,7 @@ async def _model(environment: Mapping[str, str]) -> list[Check]:
     trial = await try_model(server, server.model, key, settings)
     if isinstance(trial, ModelTrial):
         return [Check("model", name, State.OK, f"replied in {trial.seconds:.1f} s")]
-    return [Check("model", name, State.FAILS, trial.detail, f"set {BASE_URL}, {MODEL} or the key")]
+    return [Check("model", name, State.FAILS, trial.detail, f"querybus models test {server.model}")]
 
 
 async def _databases(connections: Path | None, environment: Mapping[str, str]) -> list[Check]:

@@ -25,6 +25,8 @@ from querybus.bus.stores.buckets import ConnectionStore
 from querybus.core.policy import Connection
 from querybus.core.stored.models import NamedModel
 from querybus.core.subjects import StageName, answer_filter, is_token
+from querybus.llm.errors import Fault
+from querybus.llm.model_search import read_settings
 from querybus_cli.local.answers import DEMO, demo_file, names_of
 from querybus_cli.local.colocated import colocated_environment, shared_services
 from querybus_cli.local.demo_database import demo_connection, write_demo
@@ -326,7 +328,11 @@ def _report_operators(file: Path, bus: EmbeddedNats, api: str, connections: Path
         "gateway_password": bus.password(StageName.GATEWAY),
         "backup_password": bus.password(BACKUP_USER),
     }
-    file.write_text(json.dumps({"nats_url": bus.url, "api_url": api, "connections_file": str(connections), **known}))
+    settings = read_settings()
+    # Another process, with another environment, may set models of this stack.
+    hosts = None if isinstance(settings, Fault) else settings.network.hosts_allowed
+    place = {"nats_url": bus.url, "api_url": api, "connections_file": str(connections), "model_hosts_allowed": hosts}
+    file.write_text(json.dumps({**place, **known}))
 
 
 def _report_clients(file: Path, bus: EmbeddedNats, keys: Mapping[str, str]) -> None:

@@ -45,10 +45,14 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the bus is, and the operator's password."""
+    """Where the bus is, and the operator's password.
+
+    `model_hosts_allowed`: a stack of this machine lets nothing leave but to these hosts. None: its rule is not known.
+    """
 
     url: str
     password: str
+    model_hosts_allowed: tuple[str, ...] | None = None
 
 
 def place_of(url: str | None, password: str | None, store: Path, user: str = OPERATOR) -> Place:
@@ -63,7 +67,8 @@ def place_of(url: str | None, password: str | None, store: Path, user: str = OPE
             f"which bus? no stack runs in {store}: start one with `querybus up`, name its folder with --store, "
             f"or set QUERYBUS_NATS_URL and QUERYBUS_NATS_PASSWORD (of the bus user `{user}`)"
         )
-    return Place(known["nats_url"], known[name])
+    hosts = known.get("model_hosts_allowed")
+    return Place(known["nats_url"], known[name], None if hosts is None else tuple(hosts))
 
 
 @asynccontextmanager

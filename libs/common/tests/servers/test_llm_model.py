@@ -18,6 +18,7 @@ from querybus.llm.errors import Fault, FaultKind
 from querybus.llm.forms import form_of, model_of
 from querybus.llm.model import OnText
 from querybus.llm.wire.chat import ChatAddress
+from querybus.ops.log import configure_logging
 from querybus.ops.metrics import Metrics
 from querybus.ops.settings import load
 from tests.support.scripted_model import (
@@ -337,6 +338,7 @@ async def test_a_model_that_ended_by_itself_is_used(reason: str):
 async def test_why_a_model_gave_no_reply_stands_in_the_log_the_metric_and_the_failure(
     caplog: pytest.LogCaptureFixture,
 ):
+    configure_logging("info")
     caplog.set_level(logging.INFO)
     metrics = Metrics("test")
     with ScriptedModel(fail(404, code="model_not_found", message=f"no such model {KEY}")) as server:
@@ -350,6 +352,7 @@ async def test_why_a_model_gave_no_reply_stands_in_the_log_the_metric_and_the_fa
     line = next(line for line in lines if line["event"] == "model.no_reply")
     assert (line["trouble"], line["code"]) == ("set_up", "404")
     assert "model_not_found" in line["detail"]
+    assert line["next"] == "querybus models test scripted"
     assert metrics.value("querybus_model_errors_total", model="scripted", code="set_up") == 1
     assert KEY not in str(lines)
     assert HELLO[0].text not in str(lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from pydantic import SecretStr
 
 from querybus.llm.errors import Fault
@@ -14,7 +15,7 @@ from querybus.llm.model_search import (
     propose_model,
     try_model,
 )
-from querybus.llm.settings import ModelServiceSettings
+from querybus.llm.settings import BASE_URLS, KEY_VARIABLES, ModelServiceSettings
 from tests.support.scripted_model import ScriptedModel, Seen, Step, fail, say
 
 KEY = SecretStr("sk-a-key-that-nobody-may-see")
@@ -29,6 +30,17 @@ def test_the_settings_come_before_a_key_of_openai():
     own = configured_server({"OPENAI_API_KEY": "k", "QUERYBUS_LLM_BASE_URL": "http://x/v1"})
     assert own is not None
     assert (own.base_url, own.key_variable) == ("http://x/v1", "")
+
+
+@pytest.mark.parametrize("provider", [*sorted(BASE_URLS), "azure_openai", "bedrock_converse"])
+def test_a_provider_before_the_name_of_a_model_is_known_by_its_key_alone(provider: str):
+    key = KEY_VARIABLES[provider]
+    environment = {"QUERYBUS_LLM_MODEL": f"{provider}:m", key: "k", "AWS_REGION": "eu-west-1"}
+    environment |= {"AZURE_OPENAI_ENDPOINT": "https://ours.openai.azure.com"}
+    server = configured_server(environment)
+    assert server is not None
+    assert (server.key_variable, server.model) == (key, f"{provider}:m")
+    assert server.base_url == BASE_URLS.get(provider, server.base_url) != ""
 
 
 async def test_a_server_of_this_machine_is_found_by_the_chat_models_that_it_lists():

@@ -293,13 +293,15 @@ def failed_test(begun: TestedModel, fault: Fault, *, is_typed: bool = False) -> 
 
 
 def _reason(begun: TestedModel, fault: Fault) -> Reason:
+    if fault.kind is FaultKind.NO_MODEL:
+        return "no_model"
     if fault.kind is not FaultKind.REQUEST:
         return _REASONS.get(fault.kind, "refused")
     status = fault.status or 0
     if status in (401, 403):
         return "key"
     if status == 404:
-        return "no_model" if begun.models or "no model" in fault.detail or not begun.model else "no_path"
+        return "no_model" if begun.models or not begun.model else "no_path"
     return "redirect" if 300 <= status < 400 else "refused"
 
 

@@ -19,6 +19,7 @@ class FaultKind(StrEnum):
     BUSY = "busy"
     SERVER = "server"
     REQUEST = "request"
+    NO_MODEL = "no_model"
     ADDRESS = "address"
     PROTOCOL = "protocol"
     QUOTA = "quota"
@@ -37,6 +38,7 @@ _TROUBLES: Final[dict[FaultKind, ModelTrouble]] = {
     FaultKind.BUSY: ModelTrouble.UNREACHABLE,
     FaultKind.SERVER: ModelTrouble.UNREACHABLE,
     FaultKind.REQUEST: ModelTrouble.SET_UP,
+    FaultKind.NO_MODEL: ModelTrouble.SET_UP,
     FaultKind.ADDRESS: ModelTrouble.SET_UP,
     FaultKind.PROTOCOL: ModelTrouble.SET_UP,
     FaultKind.QUOTA: ModelTrouble.QUOTA,
@@ -51,7 +53,7 @@ _TROUBLES: Final[dict[FaultKind, ModelTrouble]] = {
 _OF_ADDRESS: Final = frozenset(
     {FaultKind.CONNECT, FaultKind.TIMEOUT, FaultKind.BUSY, FaultKind.SERVER, FaultKind.ADDRESS, FaultKind.PROTOCOL}
 )
-_SAID_BY_STATUS: Final = frozenset({FaultKind.BUSY, FaultKind.SERVER, FaultKind.REQUEST})
+_SAID_BY_STATUS: Final = frozenset({FaultKind.BUSY, FaultKind.SERVER, FaultKind.REQUEST, FaultKind.NO_MODEL})
 
 
 @dataclass(frozen=True, slots=True)

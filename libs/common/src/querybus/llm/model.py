@@ -220,7 +220,7 @@ class ModelClient:
             trouble=outcome.trouble.value,
             code=outcome.native_code,
             detail=outcome.detail,
-            next="querybus doctor",
+            next=f"querybus models test {shown}",
         )
         return unavailable(outcome)
 

@@ -12,11 +12,11 @@ from typing import Any, Final, cast
 
 from pydantic import SecretStr, ValidationError
 
-from querybus.core.stored.models import NamedModel
+from querybus.core.stored.models import NamedModel, split_provider
 from querybus.llm.dialogue import ChatMessage
 from querybus.llm.errors import Fault, FaultKind
 from querybus.llm.forms import form_of, model_of
-from querybus.llm.settings import OPENAI_KEY, OPENAI_URL, ModelServiceSettings
+from querybus.llm.settings import KEY_VARIABLES, OPENAI_KEY, OPENAI_URL, ModelServiceSettings
 from querybus.llm.wire.chat import ChatAddress
 from querybus.llm.wire.json_client import GARBLED, JsonClient
 from querybus.ops.settings import load
@@ -67,10 +67,18 @@ LOCAL_SERVERS: Final = (
 
 
 def configured_server(environment: Mapping[str, str]) -> ModelServer | None:
-    """Return the address that the environment names: QUERYBUS_LLM_BASE_URL, else OpenAI's where its key is set."""
+    """Return the address that the environment names; ValueError where a provider's address needs another variable.
+
+    QUERYBUS_LLM_BASE_URL comes first, then the address of the provider before the model's name, then OpenAI's, if its
+    key is set.
+    """
     model = environment.get(MODEL, "")
+    provider = split_provider(model)[0]
     if address := environment.get(BASE_URL):
         return ModelServer("the address in QUERYBUS_LLM_BASE_URL", address, KEY if environment.get(KEY) else "", model)
+    if provider:
+        variable = KEY_VARIABLES[provider] if environment.get(KEY_VARIABLES[provider]) else ""
+        return ModelServer(provider, ModelServiceSettings.base_url_of(provider, environment), variable, model)
     if environment.get(OPENAI_KEY):
         return ModelServer("OpenAI", OPENAI_URL, OPENAI_KEY, model)
     return None
@@ -145,7 +153,9 @@ async def try_model(
     # What the settings add to requests, such as a header with a secret, is for their own address alone.
     is_own = server.base_url.rstrip("/") == settings.llm_base_url.rstrip("/")
     described = model_of(settings, model) if is_own else NamedModel(name="trial", base_url=server.base_url, model=model)
-    form = replace(form_of(described, settings, os.environ), api_key=key)
+    form = form_of(described, settings, os.environ)
+    # A key that is given, or none, for an address that somebody typed; the settings know the key of their own address.
+    form = form if is_own and key is None else replace(form, api_key=key)
     address = ChatAddress(form)
     await address.open()
     began = time.monotonic()

@@ -43,6 +43,8 @@ def exception_fault(
         )
     if any(isinstance(item, socket.gaierror) for item in chain):
         return Fault(FaultKind.ADDRESS, f"no host has the name in {settings}_BASE_URL")
+    if "OutputParserException" in names:
+        return Fault(FaultKind.EMPTY, "the model writes no object of the schema")
     if names & _CREDENTIALS:
         return Fault(
             FaultKind.REQUEST, "no credentials of AWS or no region are set: AWS_REGION, AWS_ACCESS_KEY_ID, ..."

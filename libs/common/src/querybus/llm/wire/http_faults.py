@@ -96,7 +96,7 @@ def _meaning(status: int, said: str, settings: str, key: str) -> tuple[FaultKind
     if status in (401, 403):
         return FaultKind.REQUEST, f"the address refuses the key in {key}"
     if status in (400, 404, 422) and _NO_MODEL.search(said):
-        return FaultKind.REQUEST, f"the address has no model of the name in {settings}_MODEL"
+        return FaultKind.NO_MODEL, f"the address has no model of the name in {settings}_MODEL"
     if status in (404, 405):
         return FaultKind.REQUEST, f"nothing is at this path; {settings}_BASE_URL usually ends in /v1"
     if status >= 500:
