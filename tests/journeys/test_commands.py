@@ -235,6 +235,11 @@ def test_a_configured_model_is_used_and_may_be_named(shop: Path) -> None:
             assert json.loads(done.stdout)["rows"] == [[2]], done.stdout + done.stderr
             assert json.loads(done.stdout)["attempts"][0]["origin"] == "model"
         assert [seen.json["model"] for seen in model.requests] == ["default", "tiny-1"]
+        away = {"QUERYBUS_LLM_BASE_URL": "http://127.0.0.1:1/v1"}
+        done = querybus(
+            "ask", "How many customers are there?", "--database", f"sqlite:///{shop}", cwd=shop.parent, **away
+        )
+        assert "`querybus models test` shows what to do" in done.stderr, done.stdout + done.stderr
         done = querybus(
             "ask",
             "How many customers are there?",

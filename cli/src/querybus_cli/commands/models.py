@@ -58,6 +58,9 @@ def probe_model(
         str | None, typer.Argument(help="of the model, or provider:model; default: the one that is asked first")
     ] = None,
     file: Annotated[Path | None, typer.Option(help="YAML as `set` reads it, instead of what is set")] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="one short call: settings, address, key, model, reply")
+    ] = False,
     url: Url = None,
     password: Password = None,
     store: Store = STORE,
@@ -85,7 +88,7 @@ def probe_model(
     async def checks() -> list[ModelCheck]:
         result: list[ModelCheck] = []
         with err.status(f"testing {model.name} ..."):
-            async for check in check_model(model, settings, model_keys(settings, store)):
+            async for check in check_model(model, settings, model_keys(settings, store), is_quick=quick):
                 result.append(check)
                 for line in () if json_output else check_lines(check):
                     typer.echo(line)

@@ -191,6 +191,8 @@ def _say_beside_the_rows(answer: Mapping[str, Any], *, as_csv: bool, over_http: 
     """Say on the error output what is no row: whatever reads rows must not take words for one."""
     if as_csv and not answer.get("columns"):
         typer.echo(str(answer.get("message")), err=True)
+    if answer.get("model_trouble") and not over_http:
+        typer.echo(f"the model: {answer['model_detail']}; `querybus models test` shows what to do", err=True)
     asked = answer.get("confirmation")
     if asked:
         how = f"querybus confirm {answer['query_id']} --hash {asked['sql_sha256']}"

@@ -86,9 +86,12 @@ class ModelCheck:
 
 
 async def check_model(
-    model: NamedModel, settings: ModelServiceSettings, environment: Mapping[str, str]
+    model: NamedModel, settings: ModelServiceSettings, environment: Mapping[str, str], *, is_quick: bool = False
 ) -> AsyncIterator[ModelCheck]:
-    """Give each check of a model as it ends; seven calls at most, each with a time limit of TRIAL_SECONDS_MAX."""
+    """Give each check of a model as it ends; seven calls at most, each with a time limit of TRIAL_SECONDS_MAX.
+
+    `is_quick`: the REQUIRED checks alone, by one call.
+    """
     if model.api_key_env and not environment.get(model.api_key_env):
         detail = f"{model.api_key_env} is not set here; the services read it from their own environment"
         for check in _required("settings", detail, f"export {model.api_key_env}=..."):
@@ -115,6 +118,8 @@ async def check_model(
         left_out = sorted(address.fields_left_out(form.model))
         for check in _works(key, form, seconds, left_out):
             yield check
+        if is_quick:
+            return
         async for check in _optional(address, model, form, reply):
             yield check
     finally:

@@ -42,6 +42,7 @@ from querybus_cli.local.local_stack import (
     new_keys,
     settings_of,
 )
+from querybus_cli.local.model_trial import report_model
 from querybus_cli.local.ports import free_ports
 from querybus_cli.local.supervise import Replica, Supervisor
 from querybus_cli.operations.operator import OPERATOR_FILE
@@ -246,6 +247,9 @@ async def _report_when_ready(
         return
     out.print("\nask, for instance:\n", highlight=False)
     for line in example_lines(page, keys["analyst"] if is_terminal else None):
+        out.print(line, markup=False, highlight=False, soft_wrap=True)
+    # `connect` has tried its model itself; here a question can be asked while the model is tried.
+    if line := await report_model(bus, keys_file.parent):
         out.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
