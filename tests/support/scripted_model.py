@@ -39,6 +39,10 @@ class Step:
     choices: int = 1
     tool_arguments: str | None = None
     drop: bool = False
+    raw: bytes | None = None
+    """Written as it stands, whatever it is; then the connection is closed."""
+    stream_end: bool = True
+    """Without: a stream is closed after its last piece, with no reason and no end."""
 
 
 def say(
@@ -246,9 +250,13 @@ class ScriptedModel:
             self.running -= 1
         if step.drop:
             return False
+        if step.raw is not None:
+            writer.write(step.raw)
+            await writer.drain()
+            return False
         if step.body is None and step.status == 200 and seen.json.get("stream"):
             await _stream(step, seen, writer)
-            return True
+            return step.stream_end
         body = step.body if step.body is not None else json.dumps(_completion(step, seen)).encode()
         length = step.content_length if step.content_length is not None else len(body)
         headers = {"Content-Type": "application/json", **step.headers, "Content-Length": str(length)}
@@ -314,6 +322,8 @@ async def _stream(step: Step, seen: Seen, writer: asyncio.StreamWriter) -> None:
         delta = {"content": piece} if number else {"role": "assistant", "content": piece}
         send(json.dumps({**frame, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}))
         await writer.drain()
+    if not step.stream_end:
+        return
     if step.choices:
         send(json.dumps({**frame, "choices": [{"index": 0, "delta": {}, "finish_reason": step.finish_reason}]}))
     if (seen.json.get("stream_options") or {}).get("include_usage"):

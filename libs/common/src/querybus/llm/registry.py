@@ -28,6 +28,8 @@ from querybus.ops.clock import RandomBits, system_random_bits
 from querybus.ops.metrics import Metrics
 
 SECONDS_MIN = 0.2
+FIRST_SHARE = 0.45
+"""Of the time that is left: what a model may take before the one that stands in for it."""
 
 
 class KnownModels(Protocol):
@@ -115,8 +117,8 @@ class NamedModels:
                 # Its address follows from a variable that is not set: the next one may have what it needs.
                 outcome = unavailable(Fault(FaultKind.NOT_CONFIGURED, str(error)))
                 continue
-            # What the first may take leaves something for those that stand in for it.
-            share = timeout_seconds / (2 if place + 1 < len(chain) else 1)
+            # At least half of the time is left when the next model is asked.
+            share = timeout_seconds * (FIRST_SHARE if place + 1 < len(chain) else 1)
             began = client.seconds()
             outcome = await client.reply(
                 messages, timeout_seconds=share, on_text=on_text if place == 0 and path.streaming else None

@@ -81,8 +81,9 @@ def _counts(usage: dict[str, Any]) -> dict[str, Any]:
     for name, value in usage.items():
         if isinstance(value, dict):
             result[name] = _counts(cast("dict[str, Any]", value))
-        elif not isinstance(value, int | float):
+        elif isinstance(value, int | float):
+            if count_tokens(value) == value:
+                result[name] = int(value)
+        elif not name.endswith("_tokens"):
             result[name] = value
-        elif count_tokens(value) == value:
-            result[name] = int(value)
     return result

@@ -94,6 +94,8 @@ def _openai_options(form: ModelForm, client: Any) -> dict[str, Any]:
         "temperature": form.temperature,
         "max_tokens": form.tokens_out_max,
         "max_retries": 0,
+        # Unset, the package takes all time limits away that its client was given.
+        "timeout": client.timeout,
         "http_async_client": client,
         **effort,
     }
