@@ -428,7 +428,10 @@ async def test_the_document_describes_the_question(stack: ApiStack) -> None:
 
 
 async def test_the_probes_know_whether_the_gateway_can_work(stack: ApiStack) -> None:
-    assert await stack.gateway.troubles() == {}
+    while troubles := await stack.gateway.troubles():
+        # A busy machine may answer late; what does not pass ends this test by its time limit.
+        await asyncio.sleep(0.1)
+    assert troubles == {}
     assert stack.gateway.metrics.value("querybus_permission_violations_total") == 0
 
 

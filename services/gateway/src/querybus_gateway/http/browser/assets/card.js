@@ -289,6 +289,8 @@ function computed(answer, context) {
   if (answer.explanation) parts.push(h("p", {}, answer.explanation));
   if (answer.reading?.definitions?.length) parts.push(definitions(answer, context));
   if (answer.sql) {
+    const author = texts.author[answer.written_by];
+    if (author) parts.push(h("p", { class: "quiet author" }, answer.model ? `${author}: ${answer.model}` : author));
     const code = h("pre", { tabIndex: 0 }, h("code", {}, answer.sql));
     const take = button(texts.copy, async () => {
       await copy(answer.sql);
