@@ -1,6 +1,6 @@
 """Ways in which servers of chat models answer, each with how a question must end: a table that a test plays over the generator.
 
-`expected` is "answered" where a usable statement is in the reply, else the cause that people are told. Each name says the kind.
+`expected` is "answered" where a usable statement is in the reply, else the cause that people read. Each name says the kind.
 """
 
 from __future__ import annotations

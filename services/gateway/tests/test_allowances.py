@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from typing import Any, cast
 
 import pytest
+from structlog.testing import capture_logs
 
 from querybus.core.catalog import Dialect
 from querybus.core.envelope import drafted
-from querybus.core.messages import Analysis, Draft, Drafted, Origin
+from querybus.core.messages import Draft, Drafted, Origin
+from querybus.core.model_use import ModelUse
 from querybus.core.subjects import StageName
-from querybus_gateway.access.quotas import SPENT_TRUST_MS, Allowances, Allowed, TenantLimits, tokens_of
+from querybus.ops.log import configure_logging
+from querybus.ops.metrics import Metrics
+from querybus_gateway.access.quotas import SPENT_TRUST_MS, Allowances, Allowed, Meter, TenantLimits
 from querybus_gateway.access.rate import Rate
 from querybus_gateway.problems import ProblemCode
 
@@ -91,21 +96,21 @@ async def test_most_questions_cost_no_look_at_the_store() -> None:
 async def test_a_spent_day_is_over_at_midnight() -> None:
     counters, clock = MemoryCounters(), Clock()
     limits = {"small": TenantLimits(tokens_per_day=100), "free": TenantLimits(tokens_per_day=0)}
-    allowed = Allowed(Rate(50, 200), 1_000, limits)
+    allowed = Allowed(Rate(50, 200), 1_000, tenants=limits)
     one, two = Allowances(counters, allowed, clock=clock), Allowances(counters, allowed, clock=clock)
-    await one.spend("small", "q1", 99)
-    await one.spend("small", "q1", 99)
-    assert await two.spent("small") is None, "counted once"
-    await one.spend("small", "q2", 1)
+    await one.spend("small", "ann", "q1", 99)
+    await one.spend("small", "ann", "q1", 99)
+    assert await two.spent("small", "ann") is None, "counted once"
+    await one.spend("small", "ann", "q2", 1)
     clock.ms += 1_001
     for item in (one, two):
-        refused = await item.spent("small")
+        refused = await item.spent("small", "ann")
         assert refused is not None
         assert refused.code is ProblemCode.TOKENS_SPENT
     assert refused.retry_after_seconds == (86_400_000 - clock.ms % 86_400_000 + 999) // 1_000
     assert not one.is_metered("free")
     clock.ms += 86_400_000 - clock.ms % 86_400_000
-    assert await one.spent("small") is None
+    assert await one.spent("small", "ann") is None
 
 
 async def test_tenants_whose_names_look_alike_have_buckets_of_their_own() -> None:
@@ -117,8 +122,37 @@ async def test_tenants_whose_names_look_alike_have_buckets_of_their_own() -> Non
     assert all(key.count(".") == 1 for key in counters.kept)
 
 
-def test_a_log_that_nobody_can_read_has_used_no_tokens() -> None:
-    assert tokens_of(cast("Any", ())) == 0
+async def test_each_user_has_a_budget_of_its_own_within_that_of_the_tenant() -> None:
+    counters, clock = MemoryCounters(), Clock()
+    allowances = Allowances(counters, Allowed(Rate(50, 200), 0, 100), clock=clock)
+    assert allowances.is_metered("acme")
+    assert await allowances.spend("acme", "ann", "q1", 100) is None, "the tenant has no budget, so no share of one"
+    refused = await allowances.spent("acme", "ann")
+    assert refused is not None
+    assert "the person's allowance" in refused.detail
+    assert await allowances.spent("acme", "bob") is None
+
+
+async def test_every_call_of_a_query_is_counted_once_and_four_fifths_of_a_day_are_said() -> None:
+    counters, clock, metrics = MemoryCounters(), Clock(), Metrics("gateway")
+    meter = Meter(Allowances(counters, Allowed(Rate(50, 200), 1_000), clock=clock), metrics)
+    configure_logging("info")
+    with capture_logs() as lines:
+        for number, tokens in enumerate((700, 50, 60, 10)):
+            await meter.count(cast("Any", Query(f"q{number}", ModelUse(calls=2, tokens_in=tokens))))
+    assert metrics.value("querybus_tenant_budget_share", tenant="acme") == 0.82
+    (line,) = [line for line in lines if line["event"] == "tokens.nearly_spent"]
+    assert (line["tenant"], line["spent_percent"]) == ("acme", 81)
+
+
+@dataclass(frozen=True)
+class Query:
+    """What a meter reads of a finished event."""
+
+    query_id: str
+    model_use: ModelUse
+    tenant: str = "acme"
+    user: str = "ann"
 
 
 @pytest.mark.process
@@ -140,8 +174,9 @@ async def test_on_a_real_bus_replicas_share_a_tenants_questions_and_count_its_to
         query = (await http.post("/v1/queries", json=question)).json()["id"]
         last = (await stack.log(query))[-1]
         draft = Draft(sql="SELECT 1", dialect=Dialect.SQLITE, origin=Origin.MODEL)
-        body = Drafted(draft=draft, analysis=Analysis(tokens_in=90, tokens_out=10))
-        await stack.publish(StageName.GENERATOR, drafted(last.envelope(), body), last)
+        used = ModelUse(calls=1, tokens_in=90, tokens_out=10)
+        event = drafted(last.envelope(), Drafted(draft=draft), model_use=used)
+        await stack.publish(StageName.GENERATOR, event, last)
         await stack.answer(query)
         async with asyncio.timeout(60):
             while (refused := await elsewhere.post("/v1/queries", json=question)).status_code == 202:

@@ -33,6 +33,7 @@ from querybus.core.messages import (
     ResultColumn,
     Scalar,
 )
+from querybus.core.model_use import NO_USE, ModelUse
 from querybus.core.options import Options
 from querybus.core.subjects import EventName, StageName
 from querybus.text.disclosure import leaks
@@ -87,6 +88,7 @@ def conclusion(
     question: str = "",
     options: Options | None = None,
     attempts: tuple[Attempt, ...] = (),
+    model_use: ModelUse = NO_USE,
 ) -> Envelope[Concluded]:
     return Envelope[Concluded](
         event=EventName.CONCLUDED,
@@ -102,6 +104,7 @@ def conclusion(
         asked_at=0,
         deadline_at=60_000,
         attempts=attempts,
+        model_use=model_use,
         body=body,
     )
 
@@ -263,6 +266,9 @@ def test_an_answer_in_a_models_place_says_so_by_its_cause_and_names_its_author(
     # What a model is called is no word of a business reader's.
     model = "gpt-8" if audience == "analyst" else ""
     assert (written.written_by, written.model, written.notes) == (Origin.MODEL, model, ())
+    use = ModelUse(calls=2, tokens_in=70, tokens_out=30, cost=0.25)
+    counted = finish(by_model, model_use=use, audience=audience).answer
+    assert counted.model_use == (use if audience == "analyst" else None)
 
 
 # Completeness

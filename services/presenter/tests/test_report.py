@@ -129,6 +129,12 @@ async def summary_of(
     )
     assert finished.body.answer.outcome is Outcome.ANSWERED
     assert finished.body.answer.rows == ROWS
+    # What was asked of the model is counted, whether its words are taken or not; business readers read none of it.
+    tokens = 0 if isinstance(summarizer_model.says, Failure) else 20
+    calls = len(summarizer_model.received)
+    assert (finished.model_use.calls, finished.model_use.tokens) == (calls, calls * tokens)
+    if calls:
+        assert finished.body.answer.model_use == (None if audience == "business" else finished.model_use)
     return finished.body.answer.summary
 
 

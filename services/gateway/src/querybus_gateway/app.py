@@ -318,7 +318,7 @@ def loops(
     calls = AnswerCalls(
         kept.answers,
         kept.dead_letters,
-        meter=Meter(kept.allowances, kept.journal.events),
+        meter=Meter(kept.allowances, metrics),
         metrics=metrics,
         jitter=system_jitter,
         on_answered=kept.replica.waiters.finish,

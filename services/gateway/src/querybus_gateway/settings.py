@@ -106,9 +106,11 @@ class Settings(ServiceSettings):
     key_guesses_max: int = Field(
         default=GUESSES_MAX, ge=1, description="wrong keys of one address at once, at one replica; one more every 3 s"
     )
-    tokens_per_day: int = Field(default=0, ge=0, description="of a model, for one tenant and UTC day; 0: no limit")
+    tokens_per_day: int = Field(default=0, ge=0, description="of models, for one tenant and UTC day; 0: no limit")
+    tokens_per_day_user: int = Field(default=0, ge=0, description="of models, for one user and UTC day; 0: no limit")
     tenant_limits: dict[str, TenantLimits] = Field(
-        default={}, description="JSON: tenant -> rate_per_second, rate_burst, tokens_per_day where they differ"
+        default={},
+        description="JSON: tenant -> rate_per_second, rate_burst, tokens_per_day, tokens_per_day_user where they differ",
     )
     cors_origins: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(), description="web origins whose pages may call the HTTP API, separated by commas; none: none"
@@ -159,4 +161,4 @@ class Settings(ServiceSettings):
 
     def allowed(self) -> Allowed:
         """Return what tenants may use."""
-        return Allowed(Rate.of(self.rate_per_second), self.tokens_per_day, self.tenant_limits)
+        return Allowed(Rate.of(self.rate_per_second), self.tokens_per_day, self.tokens_per_day_user, self.tenant_limits)

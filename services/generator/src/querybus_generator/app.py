@@ -69,6 +69,7 @@ def build(settings: Settings) -> Service:
         texts=LiveTexts(settings.prompts_directory, load_texts, on_state=refused),
         definitions=settings.definitions,
         with_hints=settings.hints,
+        tokens_per_question=settings.tokens_per_question,
         router=Router(),
     )
     generating = stage(

@@ -49,6 +49,7 @@ from querybus_generator.prompts.question import CHAT_MARK
 from querybus_generator.prompts.template import fill
 from querybus_generator.prompts.texts import Texts
 from querybus_generator.reply.doubts import doubts_of
+from querybus_generator.reply.metered import MeteredModel
 from querybus_generator.reply.own_dialect import in_own_dialect
 from querybus_generator.reply.read import SaidReply, read_reply
 from querybus_generator.steps.ask_about_words import ask_about_vague_terms
@@ -104,14 +105,28 @@ class Resources:
     definitions: Mapping[str, str] = field(default_factory=dict[str, str])
     with_hints: bool = False
     router: Router | None = None
+    tokens_per_question: int = 0
+    """Of the models; 0 is no limit."""
 
 
 async def generate(envelope: Drafting, delivery: Delivery, *, ports: Ports, resources: Resources) -> Outgoing | Failure:
     """Return the draft, the conclusion, or the Failure that recovery shall see.
 
     Failures: `connection` without a catalog, `model_unavailable`, `same_sql` where nothing new can come,
-    `multi_statement` and the generation codes of a reply without SQL.
+    `multi_statement` and the generation codes of a reply without SQL. What the calls of models took is added to the
+    event, or stands in the Failure.
     """
+    if ports.model is None:
+        return await _generate(envelope, delivery, ports, resources)
+    model = MeteredModel(ports.model, envelope.model_use, resources.tokens_per_question)
+    outcome = await _generate(envelope, delivery, replace(ports, model=model), resources)
+    if isinstance(outcome, Failure):
+        facts = outcome.facts.model_copy(update={"model_use": model.use})
+        return outcome.model_copy(update={"facts": facts})
+    return outcome.model_copy(update={"model_use": envelope.model_use.plus(model.use)})
+
+
+async def _generate(envelope: Drafting, delivery: Delivery, ports: Ports, resources: Resources) -> Outgoing | Failure:
     routed = Routed(envelope)
     router, model, taught = resources.router, ports.model, ports.taught
     if router is not None and isinstance(envelope.body, Asked) and envelope.body.connections:

@@ -23,6 +23,9 @@ class Settings(EmbeddingServiceSettings):
         ge=500,
         description="about how many tokens of a prompt the schema may take; a larger one is shown in part",
     )
+    tokens_per_question: int = Field(
+        default=0, ge=0, description="of models, for one question with all its drafts; 0: no limit"
+    )
     hints: bool = Field(default=False, description="show a model what the built-in translator reads in the question")
     models_editable: bool | None = Field(
         default=None,

@@ -31,6 +31,7 @@ from querybus.core.messages import (
     Outcome,
     Returned,
 )
+from querybus.core.model_use import NO_USE, ModelUse, is_nothing_used
 from querybus.core.options import ExecutionMode, Options
 from querybus.core.subjects import EventName, StageName
 from querybus.core.value import Value
@@ -129,6 +130,9 @@ class Envelope(BaseModel, Generic[BodyT]):
         default=None,
         exclude_if=lambda value: value is None,
         description="the query that this one repeats for an operator: nobody is answered, nobody can read it",
+    )
+    model_use: ModelUse = Field(
+        default=NO_USE, exclude_if=is_nothing_used, description="what the calls of chat models took so far"
     )
     body: BodyT
 
@@ -277,7 +281,8 @@ def failed(envelope: Envelope[Any], failure: Failure, stage: StageName) -> Envel
         alternative_sql=_alternative_of(envelope),
         notes=getattr(envelope.body, "notes", ()),
     )
-    return envelope.with_body(body, attempts=attempts)
+    used = envelope.model_use.plus(failure.facts.model_use or NO_USE)
+    return envelope.with_body(body, attempts=attempts, model_use=used)
 
 
 def _alternative_of(envelope: Envelope[Any]) -> str | None:

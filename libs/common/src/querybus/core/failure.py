@@ -11,6 +11,8 @@ from typing import Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from querybus.core.model_use import ModelUse, is_nothing_used
+
 DETAIL_LENGTH_MAX: Final = 2_000
 
 
@@ -152,6 +154,9 @@ class Facts(BaseModel):
     )
     tokens_out: int | None = Field(
         default=None, exclude_if=is_unset, description="of model calls that gave no statement"
+    )
+    model_use: ModelUse | None = Field(
+        default=None, exclude_if=is_nothing_used, description="what all calls took of the stage that failed"
     )
 
 

@@ -14,6 +14,7 @@ from pydantic import Field
 from querybus.core.asking_back import Clarification, Confirmation, Option, OptionAction, Trigger
 from querybus.core.catalog import ColumnKind, Dialect, Language, Personal
 from querybus.core.failure import Facts, FailureCode, ModelTrouble, is_unset
+from querybus.core.model_use import ModelUse
 from querybus.core.requests.metrics_query import MetricsQuery
 from querybus.core.requests.refinement import Refinement
 from querybus.core.subjects import EventName, StageName
@@ -481,10 +482,9 @@ class Answer(Value):
     model: str = Field(default="", exclude_if=is_unset, description="for analysts: the model that wrote it")
     model_trouble: ModelTrouble | None = Field(default=None, exclude_if=is_unset, description="why a model gave none")
     model_detail: str = Field(default="", exclude_if=is_unset, description="the model's fault, for analysts")
+    model_use: ModelUse | None = Field(default=None, exclude_if=is_unset, description="for analysts: what calls took")
     reading: Reading | None = None
-    connection_label: str = Field(
-        default="", description="what people call the connection, where it was chosen among several"
-    )
+    connection_label: str = Field(default="", description="what people call the connection, if chosen among several")
 
 
 class Finished(Value):

@@ -14,8 +14,9 @@ from dataclasses import replace
 from typing import Protocol
 
 from querybus.core.failure import Failure
+from querybus.core.model_use import NO_USE, ModelUse
 from querybus.core.stored.models import Models, NamedModel, Prompting
-from querybus.llm.dialogue import ChatMessage, ModelReply
+from querybus.llm.dialogue import ChatMessage, ModelReply, use_of
 from querybus.llm.errors import Fault, FaultKind, unavailable
 from querybus.llm.forms import form_of, model_of
 from querybus.llm.kept_keys import KeptKeys
@@ -110,6 +111,7 @@ class NamedModels:
         outcome: ModelReply | Failure = unavailable(
             Fault(FaultKind.NOT_CONFIGURED, "no model of the name asked for is configured")
         )
+        used = NO_USE
         for place, path in enumerate(chain):
             try:
                 client = self._client(path)
@@ -123,15 +125,23 @@ class NamedModels:
             outcome = await client.reply(
                 messages, timeout_seconds=share, on_text=on_text if place == 0 and path.streaming else None
             )
+            used = used.plus(self._priced(path, tenant, use_of(outcome)))
             if isinstance(outcome, ModelReply):
-                cost = path.cost(outcome.tokens_in, outcome.tokens_out, outcome.tokens_cached)
-                if cost:
-                    self._metrics.model_cost(path.name, cost)
-                return outcome
+                return replace(outcome, use=used)
+            outcome = outcome.model_copy(update={"facts": outcome.facts.model_copy(update={"model_use": used})})
             timeout_seconds -= client.seconds() - began
             if timeout_seconds < SECONDS_MIN:
                 break
         return outcome
+
+    def _priced(self, path: NamedModel, tenant: str, use: ModelUse) -> ModelUse:
+        """Return a use with its cost, and count it for its tenant."""
+        cost = path.cost(use.tokens_in, use.tokens_out, use.tokens_cached)
+        if cost:
+            self._metrics.model_cost(path.name, cost)
+        if tenant:
+            self._metrics.tenant_model(tenant, path.name, use.tokens, cost)
+        return use.model_copy(update={"cost": cost})
 
     async def known(self) -> Models:
         """Return the models that are set, and behind them those of the service's own settings; raises BusTrouble."""

@@ -126,6 +126,11 @@ TABLE: Final[tuple[MetricRow, ...]] = (
     MetricRow("querybus_guard_refusals_total", "counter", ("rule",), "statements refused by the guard, by rule"),
     MetricRow("querybus_model_tokens_total", "counter", ("model", "kind"), "tokens in and out"),
     MetricRow("querybus_model_cost_total", "counter", ("model",), "what calls cost, in the unit of the models' prices"),
+    MetricRow(
+        "querybus_tenant_tokens_total", "counter", ("tenant", "model"), "a model's tokens, in and out, by tenant"
+    ),
+    MetricRow("querybus_tenant_cost_total", "counter", ("tenant", "model"), "what a tenant's model calls cost"),
+    MetricRow("querybus_tenant_budget_share", "gauge", ("tenant",), "of a tenant's tokens of the day: the share spent"),
     MetricRow("querybus_model_seconds", "histogram", ("model",), "one model call"),
     MetricRow(
         "querybus_model_errors_total", "counter", ("model", "code"), "model calls without a usable reply, by cause"
@@ -358,6 +363,15 @@ class Metrics:
     def model_cost(self, model: str, cost: float) -> None:
         """Count what one model call cost."""
         self._at("querybus_model_cost_total", model).inc(cost)
+
+    def tenant_model(self, tenant: str, model: str, tokens: int, cost: float) -> None:
+        """Count what one model call took for a tenant, one without a statement included."""
+        self._at("querybus_tenant_tokens_total", tenant, model).inc(tokens)
+        self._at("querybus_tenant_cost_total", tenant, model).inc(cost)
+
+    def tenant_budget(self, tenant: str, share: float) -> None:
+        """Set which share of its tokens of the day a tenant has spent."""
+        self._at("querybus_tenant_budget_share", tenant).set(share)
 
     def model_error(self, model: str, trouble: ModelTrouble) -> None:
         """Count one model call that gave no statement, by its cause."""

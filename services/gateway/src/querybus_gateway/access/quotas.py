@@ -11,26 +11,32 @@ from __future__ import annotations
 import asyncio
 import datetime as dt
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from querybus.bus.log.publish import BusTrouble
-from querybus.core.envelope import Envelope, Undecodable
-from querybus.core.messages import Analysis, Concluded, Drafted, Failed
-from querybus.core.subjects import StageName, token
+from querybus.core.envelope import Envelope
+from querybus.core.subjects import token
 from querybus.ops.clock import Clock
+from querybus.ops.log import get_log
+from querybus.ops.metrics import Metrics
 from querybus_gateway.access.rate import Bucket, Rate, refilled
-from querybus_gateway.ports import Entry
 from querybus_gateway.problems import Problem, ProblemCode
 
 TRIES_MAX: Final = 8
 SHARE: Final = 20
 """A replica takes a twentieth of the burst at once."""
 SPENT_TRUST_MS: Final = 1_000
+SPENT_KEPT_MAX: Final = 10_000
+"""Of tenants, users and days whose count is remembered for that long."""
+WARNED_SHARE: Final = 0.8
+"""From here on the log says that a tenant's tokens of the day will soon be spent."""
 _DAY_MS: Final = 86_400_000
+
+_log = get_log(__name__)
 
 
 class TenantLimits(BaseModel):
@@ -41,14 +47,16 @@ class TenantLimits(BaseModel):
     rate_per_second: float | None = Field(default=None, gt=0)
     rate_burst: int | None = Field(default=None, ge=1)
     tokens_per_day: int | None = Field(default=None, ge=0, description="0: no limit")
+    tokens_per_day_user: int | None = Field(default=None, ge=0, description="of each of its users; 0: no limit")
 
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """Everybody's limits and those of single tenants; `tokens_per_day` 0 is no limit."""
+    """Everybody's limits and those of single tenants; 0 tokens are no limit."""
 
     rate: Rate
     tokens_per_day: int = 0
+    tokens_per_day_user: int = 0
     tenants: Mapping[str, TenantLimits] = field(default_factory=dict[str, TenantLimits])
 
     def rate_of(self, tenant: str) -> Rate:
@@ -60,6 +68,19 @@ class Allowed:
         """Return a tenant's tokens a day, 0 for no limit."""
         own = self.tenants.get(tenant, TenantLimits())
         return self.tokens_per_day if own.tokens_per_day is None else own.tokens_per_day
+
+    def tokens_of_user(self, tenant: str) -> int:
+        """Return the tokens a day of each user of a tenant, 0 for no limit."""
+        own = self.tenants.get(tenant, TenantLimits())
+        return self.tokens_per_day_user if own.tokens_per_day_user is None else own.tokens_per_day_user
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetShare:
+    """The share of a day's tokens that is spent, before a query and after it."""
+
+    before: float
+    after: float
 
 
 class Counters(Protocol):
@@ -96,16 +117,19 @@ class Allowances:
         wait = await self._take(tenant)
         return None if wait is None else Problem(ProblemCode.RATE_LIMITED, retry_after_seconds=wait)
 
-    async def spent(self, tenant: str) -> Problem | None:
-        """Return the refusal of a tenant whose tokens for today are used up, else None. BusTrouble."""
-        budget = self._allowed.tokens_of(tenant)
-        if budget and await self._spent_today(tenant) >= budget:
-            left_ms = _DAY_MS - self._clock() % _DAY_MS
-            return Problem(
-                ProblemCode.TOKENS_SPENT,
-                "the allowance is renewed at midnight UTC",
-                retry_after_seconds=math.ceil(left_ms / 1_000),
-            )
+    async def spent(self, tenant: str, user: str) -> Problem | None:
+        """Return the refusal of a tenant or a user whose tokens for today are used up, else None. BusTrouble."""
+        now = self._clock()
+        for budget, key, whose in (
+            (self._allowed.tokens_of(tenant), _day_key(now, tenant), "the tenant's"),
+            (self._allowed.tokens_of_user(tenant), _day_key(now, tenant, user), "the person's"),
+        ):
+            if budget and await self._spent_today(key) >= budget:
+                return Problem(
+                    ProblemCode.TOKENS_SPENT,
+                    f"{whose} allowance is renewed at midnight UTC",
+                    retry_after_seconds=math.ceil((_DAY_MS - now % _DAY_MS) / 1_000),
+                )
         return None
 
     async def _take(self, tenant: str) -> int | None:
@@ -142,72 +166,68 @@ class Allowances:
         # So many others took at the same moment that there can be little left.
         return 1
 
-    async def _spent_today(self, tenant: str) -> int:
+    async def _spent_today(self, key: str) -> int:
         now = self._clock()
-        known = self._spent.get(tenant)
+        known = self._spent.get(key)
         if known is None or now - known[1] > SPENT_TRUST_MS:
-            data, _ = await self._counters.read(_tokens_key(tenant, now))
-            known = self._spent[tenant] = (int(data or b"0"), now)
+            if len(self._spent) >= SPENT_KEPT_MAX:
+                self._spent.clear()
+            data, _ = await self._counters.read(key)
+            known = self._spent[key] = (int(data or b"0"), now)
         return known[0]
 
     def is_metered(self, tenant: str) -> bool:
-        """Return whether the tenant's tokens are counted."""
-        return self._allowed.tokens_of(tenant) > 0
+        """Return whether the tenant's tokens, or those of its users, are counted."""
+        return self._allowed.tokens_of(tenant) > 0 or self._allowed.tokens_of_user(tenant) > 0
 
-    async def spend(self, tenant: str, query: str, tokens: int) -> None:
-        """Count a query's tokens, once. BusTrouble."""
+    async def spend(self, tenant: str, user: str, query: str, tokens: int) -> BudgetShare | None:
+        """Count a query's tokens, once; return the tenant's share of its day before and after, None without a budget. BusTrouble."""
+        now = self._clock()
+        if self._allowed.tokens_of_user(tenant):
+            await self._add(_day_key(now, tenant, user), f"{query}.user", tokens)
+        budget = self._allowed.tokens_of(tenant)
+        if not budget:
+            return None
+        after = await self._add(_day_key(now, tenant), query, tokens)
+        return BudgetShare((after - tokens) / budget, after / budget)
+
+    async def _add(self, key: str, once: str, tokens: int) -> int:
         for _ in range(TRIES_MAX):
-            key = _tokens_key(tenant, self._clock())
             data, revision = await self._counters.read(key)
-            if await self._counters.write(key, str(int(data or b"0") + tokens).encode(), revision, once=query):
-                return
+            after = int(data or b"0") + tokens
+            if await self._counters.write(key, str(after).encode(), revision, once=once):
+                return after
         raise BusTrouble("the tokens could not be counted: too many others count")
 
 
 class Meter:
-    """Counts the tokens of finished queries of tenants that have a budget."""
+    """Counts the tokens of finished queries, of tenants and users that have a budget."""
 
-    def __init__(self, allowances: Allowances, events: Callable[[str, str, int], Any]) -> None:
-        """`events` reads every event of a query's log behind a sequence, as `Log.events` does."""
+    def __init__(self, allowances: Allowances, metrics: Metrics) -> None:
         self._allowances = allowances
-        self._events = events
+        self._metrics = metrics
 
     async def count(self, envelope: Envelope[Any]) -> None:
-        """Count what a query used. BusTrouble."""
-        if not self._allowances.is_metered(envelope.tenant):
+        """Count what a query used, summaries and calls without a statement included. BusTrouble."""
+        tenant, used = envelope.tenant, envelope.model_use.tokens
+        if not used or not self._allowances.is_metered(tenant):
             return
-        used = tokens_of(await self._events(envelope.tenant, envelope.query_id, 0))
-        if used:
-            await self._allowances.spend(envelope.tenant, envelope.query_id, used)
+        share = await self._allowances.spend(tenant, envelope.user, envelope.query_id, used)
+        if share is None:
+            return
+        self._metrics.tenant_budget(tenant, share.after)
+        if share.before < WARNED_SHARE <= share.after:
+            _log.warning(
+                "tokens.nearly_spent",
+                tenant=tenant,
+                spent_percent=round(100 * share.after),
+                next="raise tokens_per_day in QUERYBUS_TENANT_LIMITS, or wait for midnight UTC",
+            )
 
 
-def tokens_of(log: Sequence[Entry]) -> int:
-    """Return the tokens that a model read and wrote for a query: those of its drafts, and of ends without one."""
-    used = 0
-    for entry in log:
-        try:
-            body = entry.envelope().body
-        except Undecodable:
-            continue
-        match body:
-            case Drafted(analysis=analysis):
-                used += _tokens(analysis)
-            case Failed(stage=StageName.GENERATOR, analysis=analysis):
-                used += _tokens(analysis)
-            case Concluded(stage=StageName.GENERATOR, analysis=analysis):
-                used += _tokens(analysis)
-            case _:
-                pass
-    return used
-
-
-def _tokens(analysis: Analysis) -> int:
-    return analysis.tokens_in + analysis.tokens_out
-
-
-def _tokens_key(tenant: str, now_ms: int) -> str:
+def _day_key(now_ms: int, tenant: str, user: str | None = None) -> str:
     day = dt.datetime.fromtimestamp(now_ms / 1_000, tz=dt.UTC).strftime("%Y%m%d")
-    return f"tokens.{token(tenant)}.{day}"
+    return f"tokens.{token(tenant)}.{day}" + ("" if user is None else f".{token(user)}")
 
 
 def _kept(data: bytes) -> _Kept | None:

@@ -165,6 +165,17 @@ class ReadingView(View):
     )
 
 
+class ModelUseView(View):
+    """What the calls of chat models took for a query, those without a statement and the summary's included."""
+
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    tokens_cached: int = Field(description="of `tokens_in`: read from the provider's prompt cache")
+    tokens_reasoning: int = Field(description="of `tokens_out`: thoughts that are not in the reply")
+    cost: float = Field(description="in the unit of the models' prices; 0 where none is set")
+
+
 class AnswerView(View):
     """How a query ended, in words for its reader."""
 
@@ -211,6 +222,9 @@ class AnswerView(View):
         default=None, description="for analysts: why a model that was asked gave no statement"
     )
     model_detail: Annotated[str, ANALYSTS] = Field(default="", description="for analysts: its fault, with the setting")
+    model_use: Annotated[ModelUseView | None, ANALYSTS] = Field(
+        default=None, description="for analysts: what the calls of models took; null where none was made"
+    )
     reading: ReadingView | None = Field(default=None, description="null where no statement was run")
     classification: ClassificationView | None
     retries: RetriesView

@@ -149,6 +149,22 @@ class Row(_message.Message):
     cells: _containers.RepeatedCompositeFieldContainer[Cell]
     def __init__(self, cells: _Optional[_Iterable[_Union[Cell, _Mapping]]] = ...) -> None: ...
 
+class ModelUse(_message.Message):
+    __slots__ = ("calls", "tokens_in", "tokens_out", "tokens_cached", "tokens_reasoning", "cost")
+    CALLS_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_IN_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_OUT_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_CACHED_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_REASONING_FIELD_NUMBER: _ClassVar[int]
+    COST_FIELD_NUMBER: _ClassVar[int]
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    tokens_cached: int
+    tokens_reasoning: int
+    cost: float
+    def __init__(self, calls: _Optional[int] = ..., tokens_in: _Optional[int] = ..., tokens_out: _Optional[int] = ..., tokens_cached: _Optional[int] = ..., tokens_reasoning: _Optional[int] = ..., cost: _Optional[float] = ...) -> None: ...
+
 class Retries(_message.Message):
     __slots__ = ("generation", "mend")
     GENERATION_FIELD_NUMBER: _ClassVar[int]
@@ -302,7 +318,7 @@ class Reading(_message.Message):
     def __init__(self, text: _Optional[str] = ..., measures: _Optional[_Iterable[str]] = ..., entities: _Optional[_Iterable[str]] = ..., filters: _Optional[_Iterable[_Union[ReadingFilter, _Mapping]]] = ..., period: _Optional[_Union[ReadingPeriod, _Mapping]] = ..., groups: _Optional[_Iterable[_Union[ReadingGroup, _Mapping]]] = ..., order: _Optional[str] = ..., limit: _Optional[int] = ..., definitions: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Answer(_message.Message):
-    __slots__ = ("query_id", "thread_id", "connection", "question", "language", "outcome", "code", "message", "next_step", "options", "trigger", "columns", "rows", "row_count", "truncated", "pages", "summary", "chart_json", "notes", "explanation", "classification", "retries", "attempts", "path", "asked_at_ms", "deadline_at_ms", "sql", "detail", "enriched_question", "more", "confirmation", "rows_affected", "mended", "confidence", "total_count", "total_is_estimate", "reading", "connection_label", "needs_user_confirmation", "written_by", "model", "model_trouble", "model_detail")
+    __slots__ = ("query_id", "thread_id", "connection", "question", "language", "outcome", "code", "message", "next_step", "options", "trigger", "columns", "rows", "row_count", "truncated", "pages", "summary", "chart_json", "notes", "explanation", "classification", "retries", "attempts", "path", "asked_at_ms", "deadline_at_ms", "sql", "detail", "enriched_question", "more", "confirmation", "rows_affected", "mended", "confidence", "total_count", "total_is_estimate", "reading", "connection_label", "needs_user_confirmation", "written_by", "model", "model_trouble", "model_detail", "model_use")
     QUERY_ID_FIELD_NUMBER: _ClassVar[int]
     THREAD_ID_FIELD_NUMBER: _ClassVar[int]
     CONNECTION_FIELD_NUMBER: _ClassVar[int]
@@ -346,6 +362,7 @@ class Answer(_message.Message):
     MODEL_FIELD_NUMBER: _ClassVar[int]
     MODEL_TROUBLE_FIELD_NUMBER: _ClassVar[int]
     MODEL_DETAIL_FIELD_NUMBER: _ClassVar[int]
+    MODEL_USE_FIELD_NUMBER: _ClassVar[int]
     query_id: str
     thread_id: str
     connection: str
@@ -389,7 +406,8 @@ class Answer(_message.Message):
     model: str
     model_trouble: str
     model_detail: str
-    def __init__(self, query_id: _Optional[str] = ..., thread_id: _Optional[str] = ..., connection: _Optional[str] = ..., question: _Optional[str] = ..., language: _Optional[str] = ..., outcome: _Optional[_Union[Outcome, str]] = ..., code: _Optional[str] = ..., message: _Optional[str] = ..., next_step: _Optional[str] = ..., options: _Optional[_Iterable[_Union[Choice, _Mapping]]] = ..., trigger: _Optional[str] = ..., columns: _Optional[_Iterable[_Union[Column, _Mapping]]] = ..., rows: _Optional[_Iterable[_Union[Row, _Mapping]]] = ..., row_count: _Optional[int] = ..., truncated: _Optional[bool] = ..., pages: _Optional[_Union[PageCount, _Mapping]] = ..., summary: _Optional[str] = ..., chart_json: _Optional[str] = ..., notes: _Optional[_Iterable[str]] = ..., explanation: _Optional[str] = ..., classification: _Optional[_Union[Classification, _Mapping]] = ..., retries: _Optional[_Union[Retries, _Mapping]] = ..., attempts: _Optional[_Iterable[_Union[Attempt, _Mapping]]] = ..., path: _Optional[_Iterable[_Union[Step, _Mapping]]] = ..., asked_at_ms: _Optional[int] = ..., deadline_at_ms: _Optional[int] = ..., sql: _Optional[str] = ..., detail: _Optional[str] = ..., enriched_question: _Optional[str] = ..., more: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., confirmation: _Optional[_Union[Confirmation, _Mapping]] = ..., rows_affected: _Optional[int] = ..., mended: _Optional[_Iterable[str]] = ..., confidence: _Optional[float] = ..., total_count: _Optional[int] = ..., total_is_estimate: _Optional[bool] = ..., reading: _Optional[_Union[Reading, _Mapping]] = ..., connection_label: _Optional[str] = ..., needs_user_confirmation: _Optional[bool] = ..., written_by: _Optional[str] = ..., model: _Optional[str] = ..., model_trouble: _Optional[str] = ..., model_detail: _Optional[str] = ...) -> None: ...
+    model_use: ModelUse
+    def __init__(self, query_id: _Optional[str] = ..., thread_id: _Optional[str] = ..., connection: _Optional[str] = ..., question: _Optional[str] = ..., language: _Optional[str] = ..., outcome: _Optional[_Union[Outcome, str]] = ..., code: _Optional[str] = ..., message: _Optional[str] = ..., next_step: _Optional[str] = ..., options: _Optional[_Iterable[_Union[Choice, _Mapping]]] = ..., trigger: _Optional[str] = ..., columns: _Optional[_Iterable[_Union[Column, _Mapping]]] = ..., rows: _Optional[_Iterable[_Union[Row, _Mapping]]] = ..., row_count: _Optional[int] = ..., truncated: _Optional[bool] = ..., pages: _Optional[_Union[PageCount, _Mapping]] = ..., summary: _Optional[str] = ..., chart_json: _Optional[str] = ..., notes: _Optional[_Iterable[str]] = ..., explanation: _Optional[str] = ..., classification: _Optional[_Union[Classification, _Mapping]] = ..., retries: _Optional[_Union[Retries, _Mapping]] = ..., attempts: _Optional[_Iterable[_Union[Attempt, _Mapping]]] = ..., path: _Optional[_Iterable[_Union[Step, _Mapping]]] = ..., asked_at_ms: _Optional[int] = ..., deadline_at_ms: _Optional[int] = ..., sql: _Optional[str] = ..., detail: _Optional[str] = ..., enriched_question: _Optional[str] = ..., more: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., confirmation: _Optional[_Union[Confirmation, _Mapping]] = ..., rows_affected: _Optional[int] = ..., mended: _Optional[_Iterable[str]] = ..., confidence: _Optional[float] = ..., total_count: _Optional[int] = ..., total_is_estimate: _Optional[bool] = ..., reading: _Optional[_Union[Reading, _Mapping]] = ..., connection_label: _Optional[str] = ..., needs_user_confirmation: _Optional[bool] = ..., written_by: _Optional[str] = ..., model: _Optional[str] = ..., model_trouble: _Optional[str] = ..., model_detail: _Optional[str] = ..., model_use: _Optional[_Union[ModelUse, _Mapping]] = ...) -> None: ...
 
 class Query(_message.Message):
     __slots__ = ("id", "thread_id", "status", "last_event", "created_at_ms", "deadline_at_ms", "message", "answer")

@@ -17,7 +17,8 @@ from querybus.core.catalog import Catalog, Language
 from querybus.core.envelope import Envelope
 from querybus.core.failure import Failure
 from querybus.core.messages import Answer, Finished, Outcome, Result
-from querybus.llm.dialogue import ChatMessage
+from querybus.core.model_use import ModelUse
+from querybus.llm.dialogue import ChatMessage, use_of
 from querybus.ops.live_texts import read_text
 from querybus.text.disclosure import leaks
 from querybus.text.rows.masking import masked_rows
@@ -102,6 +103,8 @@ class Summarizer:
         facts = facts_of(envelope, result)
         prompt = [ChatMessage("system", self._prompts[answer.language]), ChatMessage("user", facts)]
         reply = await self._model.reply(prompt, timeout_seconds=timeout_seconds, tenant=envelope.tenant)
+        envelope = with_use(envelope, use_of(reply))
+        answer = envelope.body.answer
         if isinstance(reply, Failure) or reply.is_cut:
             return envelope
         reported = " ".join(reply.text.split())
@@ -123,6 +126,14 @@ class Summarizer:
             return False
         connection = await self._connections.get(envelope.connection)
         return connection is not None and connection.policy.of(envelope.tenant).allow_llm_to_see_data
+
+
+def with_use(envelope: Envelope[Finished], use: ModelUse) -> Envelope[Finished]:
+    """Return the event with what a call took; analysts read it in the answer."""
+    used = envelope.model_use.plus(use)
+    shown = None if envelope.audience == "business" else used
+    answer = envelope.body.answer.model_copy(update={"model_use": shown})
+    return envelope.with_body(envelope.body.model_copy(update={"answer": answer}), model_use=used)
 
 
 def is_fit(reported: str, envelope: Envelope[Finished], facts: str) -> bool:

@@ -84,6 +84,7 @@ def authorship(envelope: Envelope[Concluded]) -> dict[str, object]:
         "model": (analysis.model or "") if author is Origin.MODEL and envelope.audience != "business" else "",
         "model_trouble": analysis.model_trouble,
         "model_detail": "" if envelope.audience == "business" else analysis.model_detail,
+        "model_use": None if envelope.audience == "business" or not envelope.model_use.calls else envelope.model_use,
     }
 
 

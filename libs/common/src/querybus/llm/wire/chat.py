@@ -109,7 +109,10 @@ class ChatAddress:
         said = await self._exchange(messages, model, call, tokens_out_max, is_stream=on_text is not None)
         if isinstance(said, Fault):
             return said
-        reply = ModelReply(said.text, said.tokens_in, said.tokens_out, model, tokens_cached=said.tokens_cached)
+        reply = ModelReply(
+            said.text, said.tokens_in, said.tokens_out, model,
+            tokens_cached=said.tokens_cached, tokens_reasoning=said.tokens_reasoning,
+        )  # fmt: skip
         return judge_reply(
             reply, said.reason, provider=self._form.provider, is_streamed=said.is_streamed, is_refusal=said.is_refusal
         )
@@ -215,6 +218,7 @@ class _Said:
     tokens_in: int = 0
     tokens_out: int = 0
     tokens_cached: int = 0
+    tokens_reasoning: int = 0
     reason: object = None
     is_refusal: bool = False
     is_streamed: bool = False
@@ -262,6 +266,7 @@ def _said(message: AIMessage) -> _Said:
         tokens_in=count_tokens(usage.get("input_tokens")),
         tokens_out=count_tokens(usage.get("output_tokens")),
         tokens_cached=count_tokens((usage.get("input_token_details") or {}).get("cache_read")),
+        tokens_reasoning=count_tokens((usage.get("output_token_details") or {}).get("reasoning")),
         reason=_reason(message.response_metadata),
         is_refusal=bool(more.get("refusal")) and not text,
     )
