@@ -174,6 +174,10 @@ OUTSIDE_DENIED_PUBLISH = (
     "querybus.v1.answer.acme.alice.business.q1",
     "querybus.v1.progress.acme.alice.business.q1",
     "querybus.v1.page.acme.q1.7-1.1",
+    "querybus.v1.audit.acme",
+    "querybus.v1.siem.acme",
+    "$JS.API.STREAM.PURGE.QUERYBUS_AUDIT",
+    "$JS.API.STREAM.MSG.DELETE.QUERYBUS_AUDIT",
     "querybus.v1.rpc.database.acme.shop.probe",
     "querybus.v1.rpc.set-up.acme",
     "querybus.v1.rpc.model.acme",
@@ -358,18 +362,20 @@ TOOLS_DENIED = (
     "$JS.API.STREAM.RESTORE.MINE",
 )
 KEPT = (
-    *("QUERYBUS", "QUERYBUS_DEAD"),
+    *("QUERYBUS", "QUERYBUS_DEAD", "QUERYBUS_AUDIT"),
     *(f"KV_querybus_{name}" for name in BUCKETS_WRITTEN if name not in ("catalog", "connections")),
 )
 TOOLS = {
     "operator": {
         "$JS.API.DIRECT.GET.QUERYBUS",
         "$JS.API.DIRECT.GET.QUERYBUS_DEAD",
+        "$JS.API.DIRECT.GET.QUERYBUS_AUDIT",
         "$JS.API.STREAM.MSG.DELETE.QUERYBUS_DEAD",
         "querybus.v1.submit.acme.0190b5a2-0000-7000-8000-000000000000",
         "$JS.API.DIRECT.GET.KV_querybus_models",
         "$KV.querybus_models.some.key",
     },
+    "audit": {"$JS.API.DIRECT.GET.QUERYBUS_AUDIT"},
     "purge": {
         "$JS.API.STREAM.PURGE.QUERYBUS",
         "$JS.API.STREAM.PURGE.QUERYBUS_RESULTS",
@@ -387,6 +393,7 @@ async def test_an_operators_tool_does_its_own_work_and_nothing_else(bus: Embedde
     subjects = [*TOOLS_DENIED, *(subject for granted in TOOLS.values() for subject in granted)]
     assert await refused_publishes(bus, name, subjects) == set(subjects) - TOOLS[name]
     received = [">", "querybus.>", "_INBOX.gateway.>", "querybus.v1.event.*.*.*.finished", "querybus.v1.answer.>"]
+    received += ["querybus.v1.siem.*"] if name != "audit" else ["querybus.v1.audit.*"]
     assert await refused_subscribes(bus, name, received) == set(received)
 
 

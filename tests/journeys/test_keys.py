@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from typing import Any
 
 import httpx
 import pytest
@@ -75,6 +77,27 @@ async def test_a_key_is_shown_once_lets_its_owner_in_and_is_revoked() -> None:
             assert await listed(place, None) == []
         finally:
             await gateway.stop()
+        records = await exported(bus)
+        deeds = [(item["kind"], item["tenant"], item["about"], item.get("code")) for item in records]
+        assert deeds == [
+            ("key_made", "acme", "reports of ann", None),
+            ("key_revoked", "acme", "reports", None),
+            ("refusal", "-", "acme.reports", "unauthenticated"),
+        ]
+        assert key.rpartition(".")[2] not in json.dumps(records)
+
+
+async def exported(bus: EmbeddedNats) -> list[dict[str, Any]]:
+    """Return the records that `querybus audit export` prints, after `querybus audit verify` has found them whole."""
+    arguments = ["audit", "export", "--nats-url", bus.url, "--password", bus.password("operator")]
+    result = await asyncio.to_thread(CliRunner().invoke, app, arguments)
+    assert result.exit_code == 0, result.output
+    verified = await asyncio.to_thread(CliRunner().invoke, app, ["audit", "verify", "-"], input=result.output)
+    assert (verified.exit_code, "fit; last hash" in verified.output) == (0, True), verified.output
+    tampered = result.output.replace("reports of ann", "reports of eve")
+    refused = await asyncio.to_thread(CliRunner().invoke, app, ["audit", "verify", "-"], input=tampered)
+    assert (refused.exit_code, ":1: record 1 of tenant acme was changed" in refused.output) == (1, True)
+    return [json.loads(line) for line in result.output.splitlines()]
 
 
 async def test_a_connection_that_is_not_there_is_refused_with_those_that_are() -> None:

@@ -14,6 +14,7 @@ from querybus.ops.clock import system_clock
 from querybus_gateway.access.bus_tokens import BusTokens
 from querybus_gateway.access.callers import Callers
 from querybus_gateway.bus.sign_in import BusSignIn
+from tests.support.audit_in_memory import AuditInMemory
 
 
 def key_of(outsider: Outsider) -> str:
@@ -49,7 +50,9 @@ async def letting_in(bus: EmbeddedNats, *outsiders: Outsider) -> AsyncGenerator[
     registry = RegistryInMemory(*outsiders)
     callers = Callers(registry, tokens=None, session_key=_no_session_key, clock=system_clock)
     connection = await bus.connect("gateway")
-    sign_in = BusSignIn(callers, BusTokens(bus.issuer_key), tenants=bus.tenants, clock=system_clock)
+    sign_in = BusSignIn(
+        callers, BusTokens(bus.issuer_key), tenants=bus.tenants, clock=system_clock, audit=AuditInMemory()
+    )
     part = SignInServer(Held(connection), sign_in.admit)
     await part.start()
     try:

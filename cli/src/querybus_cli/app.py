@@ -15,7 +15,7 @@ from querybus import __version__
 from querybus_cli.commands import confirm, connections, evaluate, keys, models, preferences, questions, start
 from querybus_cli.commands.groups import LOOK, SERVE, SET_UP, START, Commands
 from querybus_cli.commands.inspect import commands as inspecting
-from querybus_cli.commands.operate import backup, bus, logs, operator
+from querybus_cli.commands.operate import audit, backup, bus, logs, operator
 from querybus_cli.commands.taught import definitions, describe, knowledge
 from querybus_cli.connecting import change
 from querybus_cli.connecting.command import connect
@@ -60,6 +60,7 @@ app.add_typer(preferences.preferences, name="preferences", rich_help_panel=SET_U
 
 for command in (confirm.confirm, operator.history, operator.replay, logs.logs):
     app.command(rich_help_panel=LOOK)(command)
+app.add_typer(audit.audit, name="audit", rich_help_panel=LOOK)
 app.add_typer(inspecting.inspect, name="inspect", rich_help_panel=LOOK)
 app.add_typer(evaluate.evaluation, name="evaluate", rich_help_panel=LOOK)
 

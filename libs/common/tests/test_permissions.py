@@ -16,6 +16,7 @@ from querybus.bus.admin.permissions import (
     Outsider,
     Rights,
     Variable,
+    audit_rights,
     backup_rights,
     disconnect_rights,
     migrate_rights,
@@ -132,6 +133,16 @@ def test_only_the_purge_purges_and_only_the_operator_drops_and_only_a_dead_lette
     ]
     assert set(harmful) - {"$JS.API.STREAM.MSG.DELETE.QUERYBUS_DEAD"} == set(purge_rights().publish)
     assert not any(".event." in item for item in (*purge_rights().publish, *operator_rights().publish))
+
+
+def test_only_the_gateway_writes_the_audit_and_only_a_siem_and_the_operator_read_it() -> None:
+    writers = {stage for stage, rights in SERVICES.items() if "querybus.v1.audit.*" in rights.publish}
+    assert writers == {StageName.GATEWAY} == holders("querybus.v1.siem.")
+    assert audit_rights().publish == ("$JS.API.DIRECT.GET.QUERYBUS_AUDIT",)
+    assert audit_rights().subscribe == ("querybus.v1.siem.*", "_INBOX.audit.>")
+    assert "$JS.API.DIRECT.GET.QUERYBUS_AUDIT" in operator_rights().publish
+    listeners = [*SERVICES.values(), operator_rights(), purge_rights(), *map(outside_rights, OUTSIDERS)]
+    assert not any(".siem." in item or ".audit." in item for rights in listeners for item in rights.subscribe)
 
 
 def test_only_the_backup_copies_and_restores_and_it_can_do_nothing_else() -> None:

@@ -13,6 +13,7 @@ from querybus_gateway.access.callers import Callers
 from querybus_gateway.access.session_token import PREFIX, SessionToken, read_session, sign_session
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.use_cases.sign_in import SignIn, SignInRequest, TokenRequest
+from tests.support.audit_in_memory import AuditInMemory
 
 KEY = b"k" * 32
 NOW_MS = 1_780_000_000_000
@@ -59,7 +60,15 @@ class Stack:
         self.now = NOW_MS
         self.registry = Registry(ANALYST, PROXY)
         self.bits = 0
-        self.sign_in = SignIn(self.registry, Used(), key=self.key, clock=lambda: self.now, random_bits=self.random_bits)
+        self.audit = AuditInMemory()
+        self.sign_in = SignIn(
+            self.registry,
+            Used(),
+            key=self.key,
+            clock=lambda: self.now,
+            random_bits=self.random_bits,
+            audit=self.audit,
+        )
         self.callers = Callers(self.registry, tokens=None, session_key=self.key, clock=lambda: self.now)
 
     async def key(self) -> bytes:

@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from querybus.bus.connection import BusRefused, Held, connect
+from querybus.bus.log.audit import AuditLog
 from querybus.bus.log.publish import BusTrouble
 from querybus.bus.stores.buckets import ConnectionStore, CredentialStore
 from querybus.core.credential import Credential, end_after, key_hash, key_text
 from querybus.core.ids import is_id
+from querybus.core.stored.audit import AuditFacts, AuditKind
 from querybus.core.subjects import StageName, is_token
 from querybus.ops.clock import system_clock
 from querybus_cli.operations import operator
@@ -50,18 +52,22 @@ async def _must_exist(place: Place, connection: str) -> None:
 
 
 @asynccontextmanager
-async def registry(place: Place) -> AsyncGenerator[CredentialStore]:
-    """Give the registry of credentials; what the bus refuses becomes a UsageError."""
+async def registry(place: Place) -> AsyncGenerator[tuple[CredentialStore, AuditLog]]:
+    """Give the registry of credentials and the audit; what the bus refuses becomes a UsageError."""
     try:
         connection = await connect(place.url, StageName.GATEWAY, place.password)
     except BusRefused as error:
         raise UsageError(str(error)) from error
     try:
-        yield CredentialStore(Held(connection))
+        yield CredentialStore(Held(connection)), AuditLog(Held(connection))
     except BusTrouble as error:
         raise UsageError(f"the bus did not answer: {error}") from error
     finally:
         await connection.close()
+
+
+def _facts(kind: AuditKind, tenant: str, about: str) -> AuditFacts:
+    return AuditFacts(kind=kind, at=system_clock(), tenant=tenant, user="command line", about=about)
 
 
 async def create(
@@ -99,18 +105,19 @@ async def create(
         may_share_boards=may_share_boards,
         valid_until=None if days is None else end_after(days, system_clock()),
     )
-    async with registry(place) as known:
+    async with registry(place) as (known, audit):
         for connection in connections or ():
             await _must_exist(place, connection)
         if not replace and await known.get(tenant, name) is not None:
             raise UsageError(f"{tenant}.{name} is there already; --replace makes its old key void")
+        await audit.record(_facts(AuditKind.KEY_MADE, tenant, f"{name} of {user}"))
         await known.put(credential)
     return key
 
 
 async def listed(place: Place, tenant: str | None) -> list[Json]:
     """Return the credentials without their hashes, of one tenant or of all."""
-    async with registry(place) as known:
+    async with registry(place) as (known, _):
         result = await known.all()
     return [
         {
@@ -140,6 +147,8 @@ def day_of(at_ms: int) -> str:
 
 async def revoke(place: Place, tenant: str, name: str) -> None:
     """Remove a credential: its key, and its calls over the bus, are refused from now on; UsageError if there is none."""
-    async with registry(place) as known:
-        if not await known.remove(tenant, name):
+    async with registry(place) as (known, audit):
+        if await known.get(tenant, name) is None:
             raise UsageError(f"there is no credential {tenant}.{name}; see `querybus keys list`")
+        await audit.record(_facts(AuditKind.KEY_REVOKED, tenant, name))
+        await known.remove(tenant, name)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass
+from functools import partial
 
 from querybus.bus.admin.connections import OutsideConnections
 from querybus.bus.admin.erase import ThreadPurge
 from querybus.bus.application import Service, run_service
 from querybus.bus.broker import BusBroker, make_broker
-from querybus.bus.log.endings import Endings
+from querybus.bus.log.audit import AuditLog
+from querybus.bus.log.endings import Endings, conclusion_of
 from querybus.bus.log.journal import Journal
 from querybus.bus.pull import PullLoop
 from querybus.bus.requests.calls import CallServer, Subscriber
@@ -31,6 +33,7 @@ from querybus.ops.run import Part
 from querybus.ops.settings import load
 from querybus.ops.trace import Tracing, tracing_of
 from querybus.picture import Pictures
+from querybus_gateway.access.audit_trail import AuditedPurge, AuditTrail
 from querybus_gateway.access.bus_tokens import BusTokens
 from querybus_gateway.access.callers import Callers
 from querybus_gateway.access.credentials import DevelopmentKey
@@ -116,11 +119,13 @@ class Stores:
     quality: QualityStore
     replica: Replica
     allowances: Allowances
+    chains: AuditLog
+    audit: AuditTrail
 
 
 def stores(settings: Settings, broker: BusBroker, *, clock: Clock, tracing: Tracing) -> Stores:
     """Return the stores; nothing is read yet."""
-    open_queries = OpenQueries()
+    open_queries, chains = OpenQueries(), AuditLog(broker)
     return Stores(
         journal=Journal(broker),
         events=FencedEvents(broker, clock=clock, tracing=tracing),
@@ -141,6 +146,8 @@ def stores(settings: Settings, broker: BusBroker, *, clock: Clock, tracing: Trac
             load=Load(settings.in_flight_max),
         ),
         allowances=Allowances(CounterStore(broker), settings.allowed(), clock=clock),
+        chains=chains,
+        audit=AuditTrail(chains, partial(conclusion_of, broker), clock=clock),
     )
 
 
@@ -150,7 +157,9 @@ def queries_of(settings: Settings, broker: BusBroker, kept: Stores, *, clock: Cl
     threads = Threads(
         log=kept.journal,
         index=ThreadStore(broker),
-        purge=ThreadPurge(settings.nats_url, purge_password) if purge_password else None,
+        purge=AuditedPurge(ThreadPurge(settings.nats_url, purge_password), kept.chains, clock=clock)
+        if purge_password
+        else None,
         allowances=kept.allowances,
         clock=clock,
         random_bits=system_random_bits,
@@ -165,6 +174,7 @@ def queries_of(settings: Settings, broker: BusBroker, kept: Stores, *, clock: Cl
         registry=kept.credentials,
         preferences=kept.preferences,
         choices=kept.choices,
+        on_refused=kept.audit.note_refusal,
     )
     admission = Admission(
         limits=Limits(settings.option_caps, settings.option_defaults, settings.repair_policies),
@@ -204,7 +214,12 @@ def use_cases_of(
         results=results,
         charts=Charts(queries, pictures),
         confirmations=Confirmations(
-            queries, log=kept.journal, events=kept.events, open_queries=kept.replica.open_queries, clock=clock
+            queries,
+            log=kept.journal,
+            events=kept.events,
+            open_queries=kept.replica.open_queries,
+            clock=clock,
+            audit=kept.audit,
         ),
         credentials=kept.credentials,
         callers=callers,
@@ -228,7 +243,7 @@ def use_cases_of(
             AskedQuestions(Endings(broker), kept.quality, clock=clock),
             Evaluations(queries, results, kept.quality, names, clock=clock, random_bits=system_random_bits),
             PersonalColumns(names, kept.connections, kept.catalogs),
-            Keys(kept.credentials, names, clock=clock),
+            Keys(kept.credentials, names, clock=clock, audit=kept.audit),
             SetUpCases(SetUpClient(broker, CONNECTIONS)),
             ModelCases(SetUpClient(broker, MODELS)),
         ),
@@ -319,6 +334,7 @@ def loops(
         kept.answers,
         kept.dead_letters,
         meter=Meter(kept.allowances, metrics),
+        audit=kept.audit,
         metrics=metrics,
         jitter=system_jitter,
         on_answered=kept.replica.waiters.finish,
@@ -336,9 +352,27 @@ def loops(
         ),
         kept.credentials,
         kept.preferences,
+        kept.audit,
         sweeper,
         _runner(broker, kept, queries, clock=clock),
         BoardSchedule(boards_of(kept, queries, clock=clock), kept.boards, kept.credentials, clock=clock),
+    ]
+
+
+def outsiders(settings: Settings, broker: BusBroker, kept: Stores, callers: Callers, *, clock: Clock) -> list[Part]:
+    """Return what lets callers in over the bus and ends the connections of revoked keys; nothing without an issuer's key."""
+    issuer_key = settings.bus_issuer_key.get_secret_value()
+    if not issuer_key:
+        return []
+    sign_in = BusSignIn(callers, BusTokens(issuer_key), tenants=settings.tenants, clock=clock, audit=kept.audit)
+    return [
+        SignInServer(broker, sign_in.admit),
+        Disconnect(
+            OutsideConnections(settings.nats_url, settings.disconnect_password.get_secret_value()),
+            Subscriber(broker),
+            kept.credentials,
+            tenants=settings.tenants,
+        ),
     ]
 
 
@@ -363,6 +397,7 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
         tokens=TokenReader(oidc.trusted(), keys, clock=clock, tenants=oidc.tenants) if oidc and keys else None,
         clock=clock,
         guesses_max=settings.key_guesses_max,
+        on_refused=kept.audit.note_stranger,
     )
     queries = queries_of(settings, broker, kept, clock=clock, metrics=metrics)
     pictures = Pictures()
@@ -372,6 +407,7 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
         key=session_key,
         clock=clock,
         random_bits=system_random_bits,
+        audit=kept.audit,
     )
     use_cases = use_cases_of(broker, kept, queries, callers, sign_in, pictures, clock=clock, metrics=metrics)
     parts: list[Part | tuple[Part, ...]] = [tracing]
@@ -384,19 +420,7 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
         )
     if keys is not None:
         parts.append(keys)
-    issuer_key = settings.bus_issuer_key.get_secret_value()
-    if issuer_key:
-        parts += [
-            SignInServer(
-                broker, BusSignIn(callers, BusTokens(issuer_key), tenants=settings.tenants, clock=clock).admit
-            ),
-            Disconnect(
-                OutsideConnections(settings.nats_url, settings.disconnect_password.get_secret_value()),
-                Subscriber(broker),
-                kept.credentials,
-                tenants=settings.tenants,
-            ),
-        ]
+    parts += outsiders(settings, broker, kept, callers, clock=clock)
     parts += loops(settings, broker, kept, queries, clock=clock, metrics=metrics)
     parts += [pictures, tuple(apis(settings, broker, use_cases, tracing=tracing)), kept.replica.waiters]
     return Service(name, broker, parts, metrics=metrics, settings=settings, tenants=settings.tenants)

@@ -285,6 +285,16 @@ def refresh_subject(tenant: str, connection: str) -> str:
     return f"{ROOT}.ctl.refresh.{_safe(tenant, connection)}"
 
 
+def audit_subject(tenant: str) -> str:
+    """Return where the records of a tenant's audit are stored; `*` for all tenants."""
+    return f"{ROOT}.audit.{tenant if tenant == '*' else _safe(tenant)}"
+
+
+def siem_subject(tenant: str) -> str:
+    """Return where each record goes with its words once it is stored, for whoever listens; `*` for all tenants."""
+    return f"{ROOT}.siem.{tenant if tenant == '*' else _safe(tenant)}"
+
+
 def dead_subject(stage: StageName) -> str:
     """Return the dead-letter subject of a stage."""
     return f"{ROOT}.dead.{stage}"

@@ -10,13 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
-from querybus.core.subjects import READS, ROOT, EventName, StageName, durables_of, event_filter, is_token
+from querybus.core.subjects import READS, ROOT, EventName, StageName, audit_subject, durables_of, event_filter, is_token
 
 EVENTS: Final = "QUERYBUS"
 SUBMIT: Final = "QUERYBUS_SUBMIT"
 RESULTS: Final = "QUERYBUS_RESULTS"
 DEAD: Final = "QUERYBUS_DEAD"
 ADVISORIES: Final = "QUERYBUS_ADVISORIES"
+AUDIT: Final = "QUERYBUS_AUDIT"
 
 SWEEPER: Final = "sweeper"
 """The durable of QUERYBUS_ADVISORIES, read by every gateway replica."""
@@ -50,6 +51,8 @@ class Stream:
     messages_per_subject_max: int | None = None
     duplicate_window_seconds: float = DUPLICATE_WINDOW_SECONDS
     allow_direct: bool = False
+    is_append_only: bool = False
+    """Whether nobody may delete or purge a message; the server never lets that be changed back."""
     has_message_ages: bool = False
     """Whether a message may say itself how long it is kept (`Nats-TTL`)."""
 
@@ -112,6 +115,8 @@ class Sizes:
     submit_bytes_max: int = _GIB
     results_bytes_max: int = 4 * _GIB
     dead_bytes_max: int = _GIB
+    audit_bytes_max: int = _GIB
+    audit_age_seconds: float = 400 * _DAY
     events_age_seconds: float = 90 * _DAY
     max_ack_pending: int = 4_096
     ack_wait_seconds: Mapping[StageName, float] = field(default_factory=dict[StageName, float])
@@ -191,6 +196,14 @@ def _streams(sizes: Sizes) -> tuple[Stream, ...]:
         ),
         Stream(DEAD, (f"{ROOT}.dead.*",), max_age_seconds=30 * _DAY, max_bytes=sizes.dead_bytes_max, allow_direct=True),
         Stream(
+            AUDIT,
+            (audit_subject("*"),),
+            max_age_seconds=sizes.audit_age_seconds,
+            max_bytes=sizes.audit_bytes_max,
+            allow_direct=True,
+            is_append_only=True,
+        ),
+        Stream(
             ADVISORIES,
             (
                 f"$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.{EVENTS}.>",
@@ -260,6 +273,7 @@ BUCKETS: Final = (
 BACKED_UP: Final = (
     EVENTS,
     DEAD,
+    AUDIT,
     *(
         f"KV_{name}"
         for name in (
@@ -284,7 +298,7 @@ that is in the log. What is made anew (catalogs, connections) or is work under w
 """
 
 ASSERTED_STREAMS: Final[dict[StageName, tuple[str, ...]]] = {
-    StageName.GATEWAY: (EVENTS, SUBMIT, RESULTS, DEAD, ADVISORIES),
+    StageName.GATEWAY: (EVENTS, SUBMIT, RESULTS, DEAD, ADVISORIES, AUDIT),
     StageName.GENERATOR: (EVENTS, DEAD),
     StageName.VALIDATOR: (EVENTS, DEAD),
     StageName.EXECUTOR: (EVENTS, RESULTS, DEAD),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from querybus.core.credential import Credential
+from querybus.core.credential import Credential, key_name
 from querybus.core.subjects import token
 from querybus.ops.clock import Clock
 from querybus.ops.log import get_log
@@ -36,11 +36,14 @@ class Callers:
         session_key: Callable[[], Awaitable[bytes]],
         clock: Clock,
         guesses_max: int = GUESSES_MAX,
+        on_refused: Callable[[str, str, str], None] = lambda source, claimed, code: None,  # noqa: ARG005
     ) -> None:
+        """`on_refused` gets the address, the public part of a key that was sent, and the code of each refusal."""
         self._registry = registry
         self._tokens = tokens
         self._session_key = session_key
         self._clock = clock
+        self._on_refused = on_refused
         self._guesses = Guesses(guesses_max)
 
     async def identify_ticket(
@@ -70,14 +73,17 @@ class Callers:
             result = await authenticate(key, self._registry)
         if isinstance(result, Credential) or result.code is not ProblemCode.UNAUTHENTICATED or result is _ENDED:
             return result
-        return self._refused(source)
+        return self._refused(source, key)
 
-    def _refused(self, source: str) -> Problem:
+    def _refused(self, source: str, key: str = "") -> Problem:
         now = self._clock()
         wait = self._guesses.wait_seconds(source, now)
         self._guesses.wrong(source, now)
         _log.info("callers.refused", source=source, is_held_back=wait is not None)
-        return _NOBODYS if wait is None else Problem(ProblemCode.TOO_MANY_GUESSES, retry_after_seconds=wait)
+        refused = _NOBODYS if wait is None else Problem(ProblemCode.TOO_MANY_GUESSES, retry_after_seconds=wait)
+        name = key_name(key) if wait is None else None
+        self._on_refused(source, "" if name is None else f"{name.tenant}.{name.credential}", refused.code)
+        return refused
 
     async def _of_session(self, text: str) -> Credential | Problem:
         session = read_session(text, await self._session_key(), "session")

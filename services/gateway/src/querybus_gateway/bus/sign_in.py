@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from querybus.bus.log.publish import BusTrouble
 from querybus.core.credential import Credential, key_name
+from querybus.core.stored.audit import AuditKind
 from querybus.ops.clock import Clock
 from querybus.ops.log import get_log
 from querybus_gateway.access.bus_tokens import BusTokens, SignInRequest, outsider_of, read_request
 from querybus_gateway.access.callers import Callers
+from querybus_gateway.use_cases.sign_in import Audit
 
 _log = get_log(__name__)
 
@@ -18,12 +20,15 @@ _log = get_log(__name__)
 class BusSignIn:
     """Answers a server's question about one caller."""
 
-    def __init__(self, callers: Callers, tokens: BusTokens, *, tenants: tuple[str, ...], clock: Clock) -> None:
+    def __init__(
+        self, callers: Callers, tokens: BusTokens, *, tenants: tuple[str, ...], clock: Clock, audit: Audit
+    ) -> None:
         """`tenants` are the tokens of those that the server's file gives an account."""
         self._callers = callers
         self._tokens = tokens
         self._tenants = frozenset(tenants)
         self._clock = clock
+        self._audit = audit
 
     async def admit(self, data: bytes) -> bytes | None:
         """Return the signed answer to a server's question, None for what is no question."""
@@ -51,4 +56,10 @@ class BusSignIn:
         outsider = outsider_of(result)
         if request.user not in ("", outsider.name):
             return "the key is another user's"
-        return result if outsider.tenant in self._tenants else "the tenant has no account on the bus"
+        if outsider.tenant not in self._tenants:
+            return "the tenant has no account on the bus"
+        try:
+            await self._audit.record(AuditKind.SIGN_IN, result, about="bus")
+        except BusTrouble:
+            return "the audit cannot be written"
+        return result

@@ -14,7 +14,7 @@ from querybus.bus.log.publish import BusTrouble, TooLarge, address_of
 from querybus.bus.pull import Message, retry_delay_seconds
 from querybus.core.envelope import Envelope, Undecodable, decode
 from querybus.core.messages import Finished
-from querybus.core.subjects import EventName, StageName, parse_event_subject
+from querybus.core.subjects import EventAddress, EventName, StageName, parse_event_subject
 from querybus.ops.clock import Jitter
 from querybus.ops.log import get_log
 from querybus.ops.metrics import Metrics
@@ -39,6 +39,12 @@ class Metered(Protocol):
     async def count(self, envelope: Envelope[Finished]) -> None: ...
 
 
+class Audited(Protocol):
+    """Records how a query ended. Raises BusTrouble."""
+
+    async def record_end(self, envelope: Envelope[Finished], address: EventAddress) -> None: ...
+
+
 class OnAnswered(Protocol):
     """Called for each finished query: tenant and query token, and the event, which is stored."""
 
@@ -54,12 +60,14 @@ class AnswerCalls:
         dead_letters: DeadLetters,
         *,
         meter: Metered,
+        audit: Audited,
         metrics: Metrics,
         jitter: Jitter,
         on_answered: OnAnswered,
     ) -> None:
         self._answers = answers
         self._meter = meter
+        self._audit = audit
         self._refusals = Refusals(dead_letters, metrics=metrics, jitter=jitter)
         self._metrics = metrics
         self._jitter = jitter
@@ -84,6 +92,7 @@ class AnswerCalls:
             if envelope.shadow_of is None:
                 await self._answers.put(envelope)
             await self._meter.count(envelope)
+            await self._audit.record_end(envelope, address)
         except TooLarge as error:
             await self._refusals.refuse(message, str(error))
             return

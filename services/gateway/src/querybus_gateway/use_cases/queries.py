@@ -17,13 +17,7 @@ from querybus.bus.log.publish import BusTrouble, FenceLost, Stored, TooLarge, ad
 from querybus.core.credential import Credential
 from querybus.core.envelope import Envelope, Undecodable, decode
 from querybus.core.ids import is_id
-from querybus.core.messages import (
-    Asked,
-    Clarifies,
-    Finished,
-    ForkedFrom,
-    Outcome,
-)
+from querybus.core.messages import Asked, Clarifies, Finished, ForkedFrom, Outcome
 from querybus.core.options import OptionCaps, RepairPolicy
 from querybus.core.requests.refinement import Refinement
 from querybus.core.stored.preferences import Preferences
@@ -102,6 +96,8 @@ class QueryPorts:
     registry: Credentials
     preferences: PreferencesOf | None = None
     choices: LearntChoices | None = None
+    on_refused: Callable[[Credential, Problem, str], None] = lambda credential, problem, about: None  # noqa: ARG005
+    """Called for each question that asks for what its caller may not do; `about` is the connection that it names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,6 +123,7 @@ class Begun:
     is_queued: bool = False
 
 
+_FORBIDDEN: Final = frozenset({ProblemCode.SCOPE, ProblemCode.UNKNOWN_CONNECTION})
 _REVOKED: Final = Problem(ProblemCode.UNAUTHENTICATED, "this credential was revoked meanwhile")
 _MISSING: Final = Problem(ProblemCode.NOT_FOUND, "there is no such query")
 
@@ -254,6 +251,8 @@ class Queries:
             preferences=await self._preferred(credential),
             thread_connection=(connection_of(turns) if until_sequence else None) or forked_connection,
         )
+        if isinstance(envelope, Problem) and envelope.code in _FORBIDDEN:
+            self._ports.on_refused(credential, envelope, (request.connection or "")[:100])
         if not isinstance(envelope, Problem) and continues is None and asked_until_sequence is None:
             envelope = as_chosen(envelope, turns)
         if origin is not None and not isinstance(envelope, Problem):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Final
+from typing import Final, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from querybus.bus.log.publish import BusTrouble
 from querybus.core.credential import TOKEN_CREDENTIAL, Credential
 from querybus.core.envelope import Audience
+from querybus.core.stored.audit import AuditKind
 from querybus.core.subjects import answer_filter, token
 from querybus.ops.clock import Clock, RandomBits
 from querybus_gateway.access.session_token import (
@@ -34,6 +35,12 @@ _MEMBERS: Final[dict[TokenKind, str]] = {"session": "token", "code": "code", "ti
 _NOBODYS: Final = Problem(
     ProblemCode.UNAUTHENTICATED, "the code is not known, was used, or is too old: ask for a new one"
 )
+
+
+class Audit(Protocol):
+    """Records deeds. Raises BusTrouble."""
+
+    async def record(self, kind: AuditKind, credential: Credential, *, about: str = "", query_id: str = "") -> None: ...
 
 
 class TokenRequest(BaseModel):
@@ -71,8 +78,10 @@ class SignIn:
         key: Callable[[], Awaitable[bytes]],
         clock: Clock,
         random_bits: RandomBits,
+        audit: Audit,
     ) -> None:
         """`key` is the same in every replica; `used` remembers which codes were taken."""
+        self._audit = audit
         self._registry = registry
         self._used = used
         self._key = key
@@ -178,6 +187,9 @@ class SignIn:
             expires_at=expires_at,
         )
         try:
+            if kind == "session":
+                person = of.model_copy(update={"user": user, "audience": audience})
+                await self._audit.record(AuditKind.SIGN_IN, person, about="page or application")
             text = sign_session(made, await self._key())
         except BusTrouble:
             return Problem(ProblemCode.BUS_UNAVAILABLE, retry_after_seconds=BUS_RETRY_SECONDS)

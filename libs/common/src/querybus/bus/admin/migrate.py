@@ -167,6 +167,8 @@ def _stream_config(stream: Stream, replicas: int) -> dict[str, Any]:
     if stream.messages_per_subject_max is not None:
         config["max_msgs_per_subject"] = stream.messages_per_subject_max
         config["discard_new_per_subject"] = stream.discard == "new"
+    if stream.is_append_only:
+        config |= {"deny_delete": True, "deny_purge": True}
     if stream.has_message_ages:
         config["allow_msg_ttl"] = True
     return config

@@ -7,12 +7,14 @@ the submit queue, where the gateway admits it like any other question.
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Any, Final
 
 import nats.errors
 from nats.aio.client import Client
 
+from querybus.bus.admin.audit_export import exported_lines
 from querybus.bus.connection import Held
 from querybus.bus.log.journal import Entry, Journal, epoch_ms_of
 from querybus.bus.log.publish import BusTrouble, publish_message
@@ -93,6 +95,12 @@ class OperatorActions:
             if not some:
                 return tuple(entries)
             entries += some
+
+    def audit_lines(
+        self, *, tenant: str | None, since_ms: int, until_ms: int | None, follow: bool
+    ) -> AsyncGenerator[str]:
+        """Give the lines of an export of the audit, as `exported_lines` does."""
+        return exported_lines(self._connection, tenant=tenant, since_ms=since_ms, until_ms=until_ms, follow=follow)
 
     async def submit(self, asked: Envelope[Asked]) -> None:
         """Put a question where the gateway takes it from, once by its id. BusTrouble, TooLarge."""

@@ -27,15 +27,18 @@ from querybus.core.subjects import (
     WRITES,
     StageName,
     answer_filter,
+    audit_subject,
     durables_of,
     event_filter,
     every_model_set_up_filter,
     every_set_up_filter,
     is_token,
+    siem_subject,
 )
 from querybus.core.topology import (
     ADVISORIES,
     ASSERTED_STREAMS,
+    AUDIT,
     BACKED_UP,
     DEAD,
     EVENTS,
@@ -63,6 +66,8 @@ BACKUP_USER: Final = "backup"
 """Who copies what a backup holds and makes it anew where it is missing: a person's tool. It can delete nothing."""
 DISCONNECT_USER: Final = "disconnect"
 """Who lists connections and ends those of revoked keys; the gateway is this user for as long as one look takes."""
+AUDIT_USER: Final = "audit"
+"""As whom a SIEM listens: it receives each record of the audit with its words, and reads the stored ones without."""
 BUS_ACCOUNT: Final = "BUS"
 SYSTEM_ACCOUNT: Final = "SYS"
 SIGN_IN_SUBJECT: Final = "$SYS.REQ.USER.AUTH"
@@ -78,7 +83,7 @@ SIGN_IN_SECONDS_MAX: Final = 1.5
 After two seconds it sends a first PING, which nats-py takes for the end of its sign-in.
 """
 
-_TOOLS: Final = (MIGRATE, OPERATOR, PURGE_USER, BACKUP_USER)
+_TOOLS: Final = (MIGRATE, OPERATOR, PURGE_USER, BACKUP_USER, AUDIT_USER)
 _SYSTEM: Final = "$SYS.REQ.SERVER"
 _API: Final = "$JS.API"
 OUTSIDE_INBOX: Final = "_INBOX.out"
@@ -170,6 +175,7 @@ def operator_rights() -> Rights:
             _LOG,
             f"{_API}.DIRECT.GET.KV_{QUERY_THREADS}.$KV.{QUERY_THREADS}.>",
             f"{_API}.DIRECT.GET.{DEAD}",
+            f"{_API}.DIRECT.GET.{AUDIT}",
             f"{_API}.STREAM.MSG.DELETE.{DEAD}",
             # What is asked again passes the gateway's admission and cap like any submitted question.
             f"{ROOT}.submit.*.*",
@@ -193,6 +199,11 @@ def backup_rights() -> Rights:
     publish = [f"{_API}.STREAM.{verb}.{name}" for name in BACKED_UP for verb in ("INFO", "SNAPSHOT", "RESTORE")]
     publish += [f"$JS.SNAPSHOT.{verb}.{name}.>" for name in BACKED_UP for verb in ("ACK", "RESTORE")]
     return Rights(tuple(publish), (f"_INBOX.{BACKUP_USER}.>",))
+
+
+def audit_rights() -> Rights:
+    """Return the rights of a SIEM: to receive the audit's records, and to read those that it missed."""
+    return Rights((f"{_API}.DIRECT.GET.{AUDIT}",), (siem_subject("*"), f"_INBOX.{AUDIT_USER}.>"))
 
 
 def outside_rights(outsider: Outsider) -> Rights:
@@ -234,6 +245,7 @@ def permission_file(passwords: Mapping[str, Password], issuer: Password, tenants
         OPERATOR: operator_rights(),
         PURGE_USER: purge_rights(),
         BACKUP_USER: backup_rights(),
+        AUDIT_USER: audit_rights(),
     }
     users = [_user(name, passwords[name], tools[name]) for name in _TOOLS]
     users += [_user(stage.value, passwords[stage.value], service_rights(stage, tenants)) for stage in StageName]
@@ -304,6 +316,9 @@ _MORE: Final[dict[StageName, Rights]] = {
             _LOG,
             _PAGES,
             f"{ROOT}.answer.*.*.*.*",
+            audit_subject("*"),
+            siem_subject("*"),
+            f"{_API}.DIRECT.GET.{AUDIT}.{audit_subject('*')}",
             f"{ROOT}.submit.*.*",
             # A query that waits for its tenant's turn has no log yet: it is read, and cancelled, in its queue.
             f"{_API}.DIRECT.GET.{SUBMIT}.{ROOT}.submit.>",

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from querybus.bus.connection import Connected
 from querybus.bus.log.journal import Entry, entry_of
+from querybus.bus.log.publish import last_message
 from querybus.bus.log.stream_reads import some_below
-from querybus.core.subjects import EventName, tenant_event_filter, token
+from querybus.core.subjects import EventAddress, EventName, tenant_event_filter, token
 from querybus.core.topology import EVENTS
 
 ENDINGS_PER_READ_MAX: Final = 256
+
+
+async def conclusion_of(holder: Connected, address: EventAddress) -> tuple[int, bytes] | None:
+    """Return sequence and bytes of how the address's query was concluded, as the stream's leader has it. BusTrouble."""
+    subject = replace(address, event=EventName.CONCLUDED).subject
+    found = await last_message(holder.connection.jetstream(), subject)
+    return None if found is None else (found.seq or 0, found.data or b"")
 
 
 class Endings:

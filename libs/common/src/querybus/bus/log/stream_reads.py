@@ -56,6 +56,16 @@ async def last(connection: Client, stream: str, subject: str) -> Kept | None:
     return kept
 
 
+async def stored_at(connection: Client, stream: str, sequence: int) -> Kept | None:
+    """Return the message at a sequence of the stream, or None where it is not kept."""
+    body = json.dumps({"seq": sequence}).encode()
+    try:
+        message = await connection.request(f"$JS.API.DIRECT.GET.{stream}", body, timeout=READ_SECONDS_MAX)
+    except (nats.errors.Error, TimeoutError) as error:
+        raise BusTrouble(f"{stream} not read: {type(error).__name__}") from error
+    return _kept(message.headers or {}, message.data)
+
+
 async def last_of_each(connection: Client, stream: str, subjects: Sequence[str]) -> dict[str, Kept]:
     """Return the last message of each of these subjects that has one, by subject; any number of subjects."""
     messages: dict[str, Kept] = {}

@@ -17,12 +17,14 @@ from querybus.core.credential import Credential, end_after, key_hash, key_text
 from querybus.core.envelope import Audience
 from querybus.core.ids import is_id
 from querybus.core.options import OptionCaps
+from querybus.core.stored.audit import AuditKind
 from querybus.core.subjects import is_token
 from querybus.ops.clock import Clock
 from querybus.ops.log import get_log
 from querybus_gateway.problems import FieldError, Problem, ProblemCode
 from querybus_gateway.public.redaction import Json
 from querybus_gateway.use_cases.admin.asked import NOT_OWNER, TROUBLE, KnownNames
+from querybus_gateway.use_cases.sign_in import Audit
 
 SECRET_BYTES: Final = 32
 KEYS_MAX: Final = 10_000
@@ -63,10 +65,11 @@ class Registry(Protocol):
 class Keys:
     """The keys of the owner's tenant."""
 
-    def __init__(self, registry: Registry, connections: KnownNames, *, clock: Clock) -> None:
+    def __init__(self, registry: Registry, connections: KnownNames, *, clock: Clock, audit: Audit) -> None:
         self._registry = registry
         self._connections = connections
         self._clock = clock
+        self._audit = audit
 
     async def listed(self, credential: Credential) -> Json | Problem:
         """Return `{keys}`, by name."""
@@ -109,6 +112,7 @@ class Keys:
                 made_by=credential.user,
                 valid_until=None if wanted.days is None else end_after(wanted.days, self._clock()),
             )
+            await self._audit.record(AuditKind.KEY_MADE, credential, about=_in_audit(made))
             await self._registry.put(made)
         except BusTrouble:
             return TROUBLE
@@ -126,11 +130,16 @@ class Keys:
             found = await self._registry.get(credential.tenant, name) if is_token(name) else None
             if found is None or found.tenant != credential.tenant:
                 return Problem(ProblemCode.NOT_FOUND, "there is no such key")
+            await self._audit.record(AuditKind.KEY_REVOKED, credential, about=_in_audit(found))
             await self._registry.remove(credential.tenant, name)
         except BusTrouble:
             return TROUBLE
         _log.info("keys.revoked", tenant=credential.tenant, credential=name, by=credential.name)
         return {"name": name}
+
+
+def _in_audit(made: Credential) -> str:
+    return f"{made.name} of {made.user}"
 
 
 def _lowest(wanted: OptionCaps, most: OptionCaps) -> OptionCaps:

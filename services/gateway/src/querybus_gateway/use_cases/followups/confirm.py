@@ -18,6 +18,7 @@ from querybus.core.credential import Credential
 from querybus.core.envelope import Envelope, PathStep, Retries, Undecodable
 from querybus.core.ids import derived_id, is_id
 from querybus.core.messages import Concluded, Confirmed, Outcome
+from querybus.core.stored.audit import AuditKind
 from querybus.core.subjects import EventName, StageName
 from querybus.ops.clock import Clock
 from querybus_gateway.lifecycle.in_flight import OPEN_QUERIES_MAX, OpenQueries
@@ -25,6 +26,7 @@ from querybus_gateway.ports import Entry, Events, Log
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.use_cases.queries import BUS_RETRY_SECONDS, PUBLISH_MS_MAX, Queries
 from querybus_gateway.use_cases.resources import Reply, resource_of
+from querybus_gateway.use_cases.sign_in import Audit
 
 CONFIRM_MS_MAX: Final = 3_600_000
 """How long after its conclusion a query can be confirmed."""
@@ -44,12 +46,15 @@ class ConfirmRequest(BaseModel):
 class Confirmations:
     """Confirms what queries of their own asked, for all APIs."""
 
-    def __init__(self, queries: Queries, *, log: Log, events: Events, open_queries: OpenQueries, clock: Clock) -> None:
+    def __init__(
+        self, queries: Queries, *, log: Log, events: Events, open_queries: OpenQueries, clock: Clock, audit: Audit
+    ) -> None:
         self._queries = queries
         self._log = log
         self._events = events
         self._open = open_queries
         self._clock = clock
+        self._audit = audit
 
     async def confirm(
         self, query: str, request: ConfirmRequest, credential: Credential, *, wait_seconds: float = 0
@@ -80,6 +85,9 @@ class Confirmations:
             return envelope
         if len(self._open) >= OPEN_QUERIES_MAX:
             return Problem(ProblemCode.QUEUE_FULL, retry_after_seconds=BUS_RETRY_SECONDS)
+        await self._audit.record(
+            AuditKind.CONFIRMATION, credential, query_id=envelope.query_id, about=f"{query} {request.sql_sha256}"
+        )
         published = await self._events.publish(
             envelope, input_sequence=0, expected_last_sequence=0, until_ms=now + PUBLISH_MS_MAX
         )
