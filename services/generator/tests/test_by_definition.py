@@ -16,6 +16,7 @@ from querybus.core.messages import (
     Origin,
     Outcome,
 )
+from querybus.core.policy import ConnectionPolicy
 from querybus.core.requests.metrics_query import MetricsQuery
 from querybus.core.requests.refinement import Change, Refinement
 from querybus.text.knowledge import Entry, EntryKind, Knowledge
@@ -69,6 +70,15 @@ async def test_a_covered_question_is_answered_without_a_model_and_says_whose_def
     assert "SUM(orders.total)" in body.draft.sql
     assert "finance" in body.analysis.reading
     assert model.prompts == []
+
+
+async def test_definitions_answer_where_only_verified_questions_are_answered() -> None:
+    only = ConnectionPolicy(only_verified=True)
+    assert drafted(await run(asked("turnover by city"), taught=Taught(), policy=only)).analysis.definitions
+    refused = await run(asked("turnover by city in good weather"), taught=Taught(), policy=only)
+    assert isinstance(refused, Envelope)
+    assert isinstance(refused.body, Concluded)
+    assert refused.body.code is FailureCode.NOT_VERIFIED
 
 
 async def test_a_question_with_a_word_more_goes_to_the_model() -> None:

@@ -18,6 +18,7 @@ from querybus.core.messages import (
     Asked,
     Clarifies,
     Concluded,
+    Draft,
     Drafted,
     Operation,
     Origin,
@@ -27,6 +28,7 @@ from querybus.core.messages import (
     Returned,
 )
 from querybus.core.options import Mode, Options
+from querybus.core.policy import ConnectionPolicy, TenantRules
 from querybus.llm import ModelServiceSettings, NamedModels
 from querybus.ops.metrics import Metrics
 from querybus.sql.check import guard
@@ -62,6 +64,53 @@ def concluded(found: Any) -> Concluded:
     assert isinstance(found, Envelope), found
     assert isinstance(found.body, Concluded), found.body
     return found.body
+
+
+ONLY_VERIFIED = [
+    {"options": Options(only_verified=True)},
+    {"policy": ConnectionPolicy(only_verified=True)},
+    {"policy": ConnectionPolicy(tenants={"acme": TenantRules(only_verified=True)})},
+]
+
+
+@pytest.mark.parametrize("where", ONLY_VERIFIED, ids=["key", "connection", "tenant"])
+class TestOnlyVerified:
+    async def ask(self, where: dict[str, Any], question: str, model: Any = None, **more: Any) -> Any:
+        more["policy"] = where.get("policy")
+        envelope = asked(question, body=more.pop("body", None), options=where.get("options", Options()))
+        return await run(envelope, model=model, taught=Taught(pair("How many people in Berlin?")), **more)
+
+    async def test_a_verified_question_is_answered(self, where: dict[str, Any]):
+        assert drafted(await self.ask(where, "how many people in BERLIN")).draft.origin is Origin.VERIFIED
+
+    @pytest.mark.parametrize(
+        "question",
+        ["How many people in Paris?", "how many customers", "hello", "delete customer number 7", "what is a customer?"],
+    )
+    async def test_everything_else_is_refused_without_a_call_of_the_model(self, where: dict[str, Any], question: str):
+        for model in (None, SpokenModel(SAID)):
+            body = concluded(await self.ask(where, question, model))
+            assert (body.outcome, body.code) == (Outcome.REFUSED, FailureCode.NOT_VERIFIED)
+            assert model is None or model.prompts == []
+
+    async def test_a_persons_own_statement_is_refused(self, where: dict[str, Any]):
+        for operation in (Operation.RUN, Operation.VALIDATE, Operation.EXPLAIN):
+            body = concluded(await self.ask(where, "", body=Asked(operation=operation, sql=SQL)))
+            assert body.code is FailureCode.NOT_VERIFIED
+
+    async def test_a_failed_statement_goes_to_no_model(self, where: dict[str, Any]):
+        first = asked("How many people in Berlin?", options=where.get("options", Options()))
+        advice = Advice(code=FailureCode.SYNTAX_ERROR, detail="", guidance="")
+        returned = first.with_body(
+            Returned(
+                operation=Operation.ASK,
+                draft=Draft(sql=SQL, dialect=Dialect.SQLITE, origin=Origin.VERIFIED),
+                advice=advice,
+            )
+        )
+        model = SpokenModel(SAID)
+        body = concluded(await run(returned, model=model, policy=where.get("policy")))
+        assert (body.code, model.prompts) == (FailureCode.NOT_VERIFIED, [])
 
 
 class TestVerified:

@@ -12,6 +12,7 @@ from querybus.core.catalog import Catalog, Column, Dialect, Table
 from querybus.core.envelope import Delivery, Envelope, PathStep, drafted, failed
 from querybus.core.failure import Facts, Failure, FailureCode
 from querybus.core.messages import (
+    Analysis,
     Approved,
     Asked,
     Concluded,
@@ -169,6 +170,29 @@ async def test_a_good_draft_becomes_an_approval_of_our_own_text() -> None:
     assert result.body.notes == ("noted",)
     assert result.attempts[-1].validated
     assert [attempt.sql for attempt in engine.explained] == [result.body.sql]
+
+
+@pytest.mark.parametrize(
+    ("options", "policy"),
+    [({"only_verified": True}, ConnectionPolicy()), ({}, ConnectionPolicy(only_verified=True))],
+    ids=["key", "connection"],
+)
+async def test_where_only_verified_questions_are_answered_no_other_draft_is_approved(
+    options: dict[str, Any], policy: ConnectionPolicy
+) -> None:
+    stores, sql = Stores(policy=policy), "SELECT name FROM customer"
+    verified = await run(draft_of(sql, origin=Origin.VERIFIED, **options), stores)
+    assert isinstance(verified.body, Approved)
+    defined = draft_of(sql, origin=Origin.BUILTIN, **options)
+    defined = defined.with_body(defined.body.model_copy(update={"analysis": Analysis(definitions=("turnover",))}))
+    assert isinstance((await run(defined, stores)).body, Approved)
+    repaired = draft_of(sql, origin=Origin.VERIFIED, **options)
+    repaired = repaired.with_body(repaired.body.model_copy(update={"rules": ("fuzzy_name",)}))
+    others = [draft_of(sql, origin=origin, **options) for origin in Origin if origin is not Origin.VERIFIED]
+    for refused in (*others, repaired, draft_of(sql, operation=Operation.VALIDATE, origin=Origin.USER, **options)):
+        result = await run(refused, stores)
+        assert isinstance(result, Failure)
+        assert result.code is FailureCode.NOT_VERIFIED
 
 
 async def test_rows_are_capped_by_the_policy_as_well() -> None:

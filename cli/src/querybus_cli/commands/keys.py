@@ -51,6 +51,9 @@ def create_key(
     may_share_boards: Annotated[
         bool, typer.Option("--may-share-boards", help="its boards may be opened by the tenant's others")
     ] = False,
+    only_verified: Annotated[
+        bool, typer.Option("--only-verified", help="answer by verified questions and definitions alone")
+    ] = False,
     days: Annotated[
         int | None, typer.Option(min=1, max=3_650, help="after which the key ends; default: no end")
     ] = None,
@@ -79,6 +82,7 @@ def create_key(
             is_owner=owner,
             may_share_boards=may_share_boards,
             days=days,
+            only_verified=only_verified,
         )
     )
     if json_output:
@@ -112,6 +116,7 @@ def list_keys(
             api = "" if item["has_key"] else "; has no key"
             end = f"; until {day_of(item['valid_until'])}" if item["valid_until"] else ""
             role = "; owner" if item["role"] == "owner" else ""
+            role += "; only verified questions" if item["only_verified"] else ""
             who = f"{item['tenant']}.{item['name']:24} {item['user']:20} {item['audience']:8}"
             typer.echo(f"{who} {may_ask}{api}{role}{end}")
     if not json_output and not result:

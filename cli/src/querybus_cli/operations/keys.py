@@ -18,6 +18,7 @@ from querybus.bus.log.publish import BusTrouble
 from querybus.bus.stores.buckets import ConnectionStore, CredentialStore
 from querybus.core.credential import Credential, end_after, key_hash, key_text
 from querybus.core.ids import is_id
+from querybus.core.options import OptionCaps
 from querybus.core.stored.audit import AuditFacts, AuditKind
 from querybus.core.subjects import StageName, is_token
 from querybus.ops.clock import system_clock
@@ -83,6 +84,7 @@ async def create(
     is_owner: bool = False,
     may_share_boards: bool = False,
     days: int | None = None,
+    only_verified: bool = False,
 ) -> str:
     """Make a credential and return its key; UsageError if the name is taken, fits no subject, or an owner is no analyst."""
     if is_owner and audience != "analyst":
@@ -104,6 +106,7 @@ async def create(
         role="owner" if is_owner else "member",
         may_share_boards=may_share_boards,
         valid_until=None if days is None else end_after(days, system_clock()),
+        caps=OptionCaps(only_verified_always=only_verified),
     )
     async with registry(place) as (known, audit):
         for connection in connections or ():
@@ -130,6 +133,7 @@ async def listed(place: Place, tenant: str | None) -> list[Json]:
             "role": path.role,
             "may_share_boards": path.may_share_boards,
             "valid_until": path.valid_until,
+            "only_verified": path.caps.only_verified_always,
         }
         for path in result
         if tenant is None or path.tenant == tenant

@@ -34,6 +34,7 @@ class Options(TypedDict, total=False):
     count_total: bool
     second_draft: bool
     cross_check: bool
+    only_verified: bool
     summary: bool
     chart: Literal["auto", "none"]
     dry_run: bool

@@ -17,17 +17,7 @@ from typing import Final, cast
 from querybus.core.catalog import Language
 from querybus.core.envelope import Attempt, Classification, Delivery, Envelope, failed, may_probe
 from querybus.core.failure import Failure, FailureCode
-from querybus.core.messages import (
-    Advice,
-    Analysis,
-    Asked,
-    Concluded,
-    Draft,
-    Drafted,
-    Failed,
-    Origin,
-    Returned,
-)
+from querybus.core.messages import Advice, Analysis, Asked, Concluded, Draft, Drafted, Failed, Origin, Returned
 from querybus.core.options import Mode
 from querybus.core.stored.models import USUAL_PROMPTING
 from querybus.core.subjects import StageName
@@ -71,6 +61,8 @@ from querybus_generator.subject import (
     bare_words,
     concluded_reply,
     drafted_envelope,
+    is_only_verified,
+    not_verified,
     settled_classification,
     verified_examples,
     which_turn,
@@ -161,6 +153,8 @@ async def _generate(envelope: Drafting, delivery: Delivery, ports: Ports, resour
         asked_of=label_of(connection, envelope) if routed.is_one_of_several else "",
         sources=routed.candidates,
     )
+    if is_only_verified(subject):
+        return await _of_verified(subject, envelope.body, ports.history)
     if isinstance(envelope.body, Returned):
         return await _again(subject, envelope.body, ports.history)
     return await _first(subject, envelope.body, ports.history)
@@ -176,6 +170,18 @@ def generation_failed(envelope: Envelope[Asked] | Envelope[Returned], failure: F
 
 Step = Callable[[Subject, Asked, History], Awaitable[Outgoing | Failure | Subject]]
 """One step for a new question: an answer ends the steps, a subject goes on to the next with what this one learnt."""
+
+
+async def _of_verified(subject: Subject, body: Asked | Returned, history: History) -> Outgoing | Failure:
+    """Answer by what was verified or defined; a person's own statement, a change and everything else is refused."""
+    subject = with_header(subject, classification=settled_classification(subject.envelope) or unsettled())
+    if isinstance(body, Asked) and body.operation not in GIVEN and body.sql is None and body.refines is None:
+        for step in VERIFIED_STEPS:
+            result = await step(subject, body, history)
+            if not isinstance(result, Subject):
+                return result
+            subject = result
+    return not_verified(subject)
 
 
 async def _first(subject: Subject, body: Asked, history: History) -> Outgoing | Failure:
@@ -287,6 +293,10 @@ STEPS: Final[tuple[Step, ...]] = (
     ask_about_vague_terms,
 )
 """The steps before a new question is drafted; the first answer wins."""
+
+
+VERIFIED_STEPS: Final = (answer_metrics_by_name, ask_which_connection, _reuse_verified, answer_by_definition)
+"""The same where only verified questions and definitions are answered."""
 
 
 def _verified(subject: Subject, entry: Entry) -> Envelope[Drafted]:

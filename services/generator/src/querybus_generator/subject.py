@@ -183,6 +183,23 @@ def write_refused(subject: Subject, kind: str) -> Envelope[Concluded]:
     )
 
 
+def is_only_verified(subject: Subject) -> bool:
+    """Return whether the question may be answered by a verified statement or definitions alone."""
+    envelope = subject.envelope
+    return envelope.options.only_verified or subject.connection.policy.of(envelope.tenant).only_verified
+
+
+def not_verified(subject: Subject) -> Envelope[Concluded]:
+    """Refuse a question that nobody has verified and that no definition answers."""
+    body = Concluded(
+        outcome=Outcome.REFUSED,
+        code=FailureCode.NOT_VERIFIED,
+        detail="no verified question and no definition answers this",
+        stage=StageName.GENERATOR,
+    )
+    return concluded(subject.envelope, body)
+
+
 def concluded_reply(subject: Subject, reply: str, analysis: Analysis) -> Envelope[Concluded]:
     body = Concluded(outcome=Outcome.REPLIED, stage=StageName.GENERATOR, reply=reply, analysis=analysis)
     return concluded(subject.envelope, body)

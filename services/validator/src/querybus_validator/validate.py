@@ -68,12 +68,24 @@ async def validate(
     if not connection.policy.serves(envelope.tenant):
         return Failure.of(FailureCode.PERMISSION, "this tenant may not use the connection")
     context = _Context(envelope, delivery, connection, catalog, connection.policy.of(envelope.tenant), database)
+    if _only_verified(context) and not (isinstance(envelope.body, Drafted) and _is_verified(envelope.body)):
+        return Failure.of(FailureCode.NOT_VERIFIED, "the statement is that of no verified question and no definition")
     if isinstance(envelope.body, Confirmed):
         return await _confirmed(context, await _asking(envelope, log))
     body = cast("Drafted", envelope.body)
     if context.policy.access is not Access.READ_ONLY and is_change(body.draft.sql, connection.dialect):
         return await _ask_to_change(context, body)
     return await _read(context, body)
+
+
+def _only_verified(context: _Context) -> bool:
+    return context.envelope.options.only_verified or context.policy.only_verified
+
+
+def _is_verified(body: Drafted) -> bool:
+    """Whether a draft is a verified statement or made of definitions, as it was made and without a second one."""
+    is_known = body.draft.origin is Origin.VERIFIED or bool(body.analysis.definitions)
+    return is_known and not body.rules and body.alternative_sql is None
 
 
 def rows_allowed(options: Options, policy: ConnectionPolicy) -> int:

@@ -35,6 +35,7 @@ class FailureCode(StrEnum):
     TOO_COMPLEX = "too_complex"
     SAFETY = "safety"
     PERMISSION = "permission"
+    NOT_VERIFIED = "not_verified"
     COST = "cost"
     TIMEOUT = "timeout"
     RESOURCE_LIMIT = "resource_limit"
@@ -106,6 +107,7 @@ TRAITS: Final[dict[FailureCode, Traits]] = {
     FailureCode.TOO_COMPLEX: _SQL_MODEL_ONLY,
     FailureCode.SAFETY: Traits(to_model=False, by_rule=False, ending=Ending.REFUSED),
     FailureCode.PERMISSION: Traits(to_model=False, by_rule=False, ending=Ending.REFUSED),
+    FailureCode.NOT_VERIFIED: Traits(to_model=False, by_rule=False, ending=Ending.REFUSED),
     FailureCode.COST: Traits(to_model=False, by_rule=False, ending=Ending.REFUSED),
     FailureCode.TIMEOUT: _END_FAILED,
     FailureCode.RESOURCE_LIMIT: _END_FAILED,

@@ -82,6 +82,11 @@ class Options(BaseModel):
         description="compare a model's every draft with the translator's reading, for some 12 ms of CPU and a second run; "
         "false: only doubtful ones",
     )
+    only_verified: bool = Field(
+        default=False,
+        exclude_if=lambda value: not value,
+        description="answer by verified questions and definitions alone, refuse everything else",
+    )
     summary: bool = Field(default=True, description="a summary in words")
     chart: Literal["auto", "none"] = Field(default="auto", description="a chart where one fits")
     dry_run: bool = Field(default=False, description="conclude with the SQL, do not run it")
@@ -110,6 +115,9 @@ class OptionCaps(BaseModel):
     syntax_validation_always: bool = Field(default=False, description="whether nobody may do without EXPLAIN")
     forbidden_check_always: bool = Field(default=False, description="whether analysts may not do without either")
     cross_check_always: bool = Field(default=False, description="whether every draft is compared, asked for or not")
+    only_verified_always: bool = Field(
+        default=False, description="whether only verified questions and definitions are answered"
+    )
     repair_policy: RepairPolicy | None = Field(default=None, description="a policy that holds whatever is asked for")
 
 
@@ -132,6 +140,7 @@ def cap(options: Options, caps: OptionCaps) -> Options:
             "enable_forbidden_check": options.enable_forbidden_check or caps.forbidden_check_always,
             "cross_check": options.cross_check or caps.cross_check_always,
             "second_draft": options.second_draft or caps.cross_check_always,
+            "only_verified": options.only_verified or caps.only_verified_always,
             "execution_mode": options.execution_mode if caps.allow_execution else ExecutionMode.STATIC_ONLY,
             "repair_policy": caps.repair_policy or options.repair_policy,
         }

@@ -87,6 +87,11 @@ class Rules(BaseModel):
     statements_allowed: tuple[StatementKind, ...] | None = Field(
         default=None, description="None: every kind that the access takes"
     )
+    only_verified: bool = Field(
+        default=False,
+        exclude_if=lambda value: not value,
+        description="only verified questions and definitions are answered",
+    )
     rows_max: int = Field(default=ROWS_MAX_DEFAULT, ge=1)
     rows_affected_max: int = Field(
         default=ROWS_AFFECTED_MAX_DEFAULT, ge=0, description="rows that one confirmed write may change"
@@ -214,6 +219,7 @@ def _narrowed(policy: ConnectionPolicy, rules: TenantRules) -> ConnectionPolicy:
         "columns_denied": _joined(policy.columns_denied, rules.columns_denied),
         "columns_masked": _joined(policy.columns_masked, rules.columns_masked),
         "row_filters": _all(policy.row_filters, rules.row_filters),
+        "only_verified": policy.only_verified or rules.only_verified,
     }
     if rules.access is not None:
         changed["access"] = min(policy.access, rules.access, key=_ORDER.index)

@@ -103,6 +103,10 @@ CODE_TEXTS: Final[dict[FailureCode, _Texts]] = {
         "en": "The language model cannot be reached at the moment. Please try again later.",
         "zh": "语言模型暂时不可用，请稍后再试。",
     },
+    FailureCode.NOT_VERIFIED: {
+        "en": "Only verified questions are answered here. An analyst verifies a question by calling its answer right.",
+        "zh": "此处只回答已核实的问题。分析人员将某个答案标记为正确后，该问题即为已核实。",
+    },
     FailureCode.WRITE_OUTCOME_UNKNOWN: {
         "en": "It is not known whether the change was made. It will not be tried again; please check before repeating it.",
         "zh": "无法确定修改是否已生效，系统不会再次执行，请先核对再操作。",

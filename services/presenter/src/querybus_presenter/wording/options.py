@@ -38,6 +38,7 @@ CLASSES: Final[dict[FailureCode, str]] = {
     FailureCode.RESOURCE_LIMIT: "amount",
     FailureCode.EXPIRED: "amount",
     FailureCode.PERMISSION: "access",
+    FailureCode.NOT_VERIFIED: "access",
     FailureCode.CONNECTION: "later",
     FailureCode.SETUP: "administrator",
     FailureCode.LOCK: "later",

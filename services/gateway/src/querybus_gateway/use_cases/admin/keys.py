@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -47,6 +47,7 @@ class KeyRequest(BaseModel):
     may_share_boards: bool = False
     rows_max: int | None = Field(default=None, ge=1, description="rows of an answer, lower than the server's")
     deadline_seconds: float | None = Field(default=None, gt=0, description="of a question, lower than the server's")
+    only_verified: bool = Field(default=False, description="only verified questions and definitions are answered")
     days: int | None = Field(default=None, ge=1, le=3_650, description="after which the key ends; left out: no end")
 
 
@@ -98,7 +99,11 @@ class Keys:
             if sum(item.tenant == credential.tenant for item in known) >= KEYS_MAX:
                 return Problem(ProblemCode.TOO_LARGE, f"a tenant has at most {KEYS_MAX} keys")
             key = key_text(credential.tenant, wanted.name, secrets.token_urlsafe(SECRET_BYTES))
-            lower = {"rows_max": wanted.rows_max, "deadline_seconds": wanted.deadline_seconds}
+            lower: dict[str, Any] = {
+                "rows_max": wanted.rows_max,
+                "deadline_seconds": wanted.deadline_seconds,
+                "only_verified_always": wanted.only_verified or None,
+            }
             caps = credential.caps.model_copy(update={name: most for name, most in lower.items() if most is not None})
             made = Credential(
                 name=wanted.name,
@@ -177,6 +182,7 @@ def _view(item: Credential, caller: Credential) -> Json:
         "valid_until": item.valid_until,
         "rows_max": item.caps.rows_max,
         "deadline_seconds_max": item.caps.deadline_seconds,
+        "only_verified": item.caps.only_verified_always,
         "has_key": bool(item.key_sha256),
         "is_own": item.name == caller.name,
     }
