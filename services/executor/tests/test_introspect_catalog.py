@@ -12,6 +12,9 @@ from sqlalchemy import event
 from sqlalchemy.exc import SQLAlchemyError
 
 from querybus.core.catalog import COLUMN_VALUES_MAX, Catalog, ColumnKind, Table
+from querybus.core.failure import Failure
+from querybus.core.policy import ConnectionPolicy
+from querybus.sql.check import check
 from querybus_executor.engines.sqlite.introspect import TABLES_AT_ONCE, introspect, open_sqlite_catalog, sqlite_engine
 
 DATA = Path(os.environ.get("QUERYBUS_DATA", Path(__file__).parents[4] / "shared" / "data"))
@@ -256,3 +259,18 @@ def test_every_shared_database_introspects_completely() -> None:
         assert all(column.kind is not ColumnKind.OTHER for table in catalog.tables for column in table.columns), (
             file.name
         )
+
+
+def test_a_view_over_a_dropped_table_is_said_to_be_unreadable(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript("CREATE TABLE gone (id); CREATE VIEW v AS SELECT id FROM gone; DROP TABLE gone;")
+    catalog = open_sqlite_catalog(path)
+    assert dict(catalog.unreadable) == {"v": "no such table: main.gone"}
+    checked = check("SELECT * FROM v", dialect=catalog.dialect, catalog=catalog, policy=ConnectionPolicy(), row_limit=9)
+    assert isinstance(checked, Failure)
+    assert checked.detail == "view v cannot be read: no such table: main.gone"
+    hiding = ConnectionPolicy(columns_denied={"other": ("id",)})
+    hidden = check("SELECT * FROM v", dialect=catalog.dialect, catalog=catalog, policy=hiding, row_limit=9)
+    assert isinstance(hidden, Failure)
+    assert "gone" not in hidden.detail

@@ -369,3 +369,47 @@ async def test_the_catalog_has_tables_keys_comments_values_and_schemas(file: Pat
     assert (sorted(city.values), city.values_complete, city.distinct_count) == (["Bonn", "Köln"], True, 2)
     assert secret.columns[0].personal
     assert secret.columns[0].values == ()
+
+
+@pytest.mark.parametrize(
+    ("sql", "shown"),
+    [
+        ("SELECT INTERVAL 1 MONTH AS i", "1 month"),
+        ("SELECT INTERVAL '1 day 02:00:00' AS i", "1 day 02:00:00"),
+        ("SELECT age(DATE '2024-03-01', DATE '2023-01-15') AS i", "1 year 1 month 17 days"),
+        ("SELECT TIMESTAMP '2024-01-05' - TIMESTAMP '2024-01-01' AS i", "4 days"),
+        ("SELECT [INTERVAL 1 MONTH] AS i", '["1 month"]'),
+        ("SELECT 'infinity'::DATE AS d", "infinity"),
+        ("SELECT '-infinity'::TIMESTAMP AS d", "-infinity"),
+        ("SELECT 'infinity'::TIMESTAMPTZ AS d", "infinity"),
+        ("SELECT '9999-12-31'::DATE AS d", "9999-12-31"),
+        ("SELECT '20000-01-01'::DATE AS d", "20000-01-01"),
+        (
+            "SELECT d FROM (VALUES ('infinity'::DATE), (NULL), ('2024-01-01'::DATE)) AS v(d) ORDER BY d NULLS FIRST LIMIT 1",
+            None,
+        ),
+        ("SELECT NULL::INTERVAL AS i", None),
+    ],
+)
+async def test_an_interval_and_an_infinite_date_are_shown_as_the_engine_writes_them(
+    sql: str, shown: str | None, edge: Embedded
+) -> None:
+    assert await rows(edge, sql) == [[shown]]
+
+
+async def test_columns_keep_their_names_and_kinds_beside_an_interval(edge: Embedded) -> None:
+    result = await run(
+        edge, "SELECT 1 AS a, 2 AS a, INTERVAL 1 DAY AS i, 'infinity'::DATE AS d, DATE '2024-01-02' AS e"
+    )
+    assert isinstance(result, Rows)
+    assert [column.name for column in result.columns][2:] == ["i", "d", "e"]
+    assert [list(row) for row in result.rows] == [[1, 2, "1 day", "infinity", "2024-01-02"]]
+
+
+@pytest.mark.parametrize(
+    "sql", ["SELECT 9223372036854775807 + 1", "SELECT 300::TINYINT", "SELECT 9223372036854775807 * 2 AS n"]
+)
+async def test_a_number_beyond_its_type_is_too_large_and_no_comparison(sql: str, edge: Embedded) -> None:
+    result = await run(edge, sql)
+    assert isinstance(result, Failure)
+    assert result.code is FailureCode.NUMBER_TOO_LARGE, result.detail

@@ -355,3 +355,80 @@ async def test_a_process_knows_nothing_of_our_environment(children: Children, mo
             environment = Path(f"/proc/{item.pid}/environ")
             if environment.exists():
                 assert b"QUERYBUS" not in environment.read_bytes()
+
+
+VIRTUAL = """
+CREATE VIRTUAL TABLE docs USING fts5(title, body);
+INSERT INTO docs VALUES ('fox', 'a red fox runs'), ('hen', 'the hen sits');
+CREATE VIRTUAL TABLE notes USING fts4(subject, words);
+INSERT INTO notes VALUES ('tea', 'green tea leaves'), ('bun', 'a warm bun');
+CREATE TABLE posts (id INTEGER PRIMARY KEY, text TEXT);
+INSERT INTO posts VALUES (1, 'sun over hills'), (2, 'rain');
+CREATE VIRTUAL TABLE posts_index USING fts5(text, content='posts', content_rowid='id');
+INSERT INTO posts_index(posts_index) VALUES ('rebuild');
+CREATE VIRTUAL TABLE areas USING rtree(id, min_x, max_x, min_y, max_y);
+INSERT INTO areas VALUES (1, 0, 2, 0, 2), (2, 5, 6, 5, 6);
+CREATE VIRTUAL TABLE words USING fts5vocab(docs, row);
+"""
+
+
+@pytest.fixture
+def virtual(file: Path) -> Path:
+    with closing(sqlite3.connect(file)) as database:
+        database.executescript(VIRTUAL)
+    return file
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("SELECT COUNT(*) FROM docs", [[2]]),
+        ("SELECT title FROM docs WHERE docs MATCH 'fox'", [["fox"]]),
+        ("SELECT title FROM docs WHERE body MATCH 'sits'", [["hen"]]),
+        ("SELECT title FROM docs('red') ORDER BY rank", [["fox"]]),
+        (
+            "SELECT highlight(docs, 1, '[', ']') FROM docs WHERE docs MATCH 'hen' ORDER BY bm25(docs)",
+            [["the [hen] sits"]],
+        ),
+        ("SELECT subject FROM notes WHERE notes MATCH 'tea'", [["tea"]]),
+        ("SELECT snippet(notes, '[', ']') FROM notes WHERE words MATCH 'bun'", [["a warm [bun]"]]),
+        ("SELECT text FROM posts_index WHERE posts_index MATCH 'sun'", [["sun over hills"]]),
+        ("SELECT p.id FROM posts AS p JOIN posts_index AS i ON i.rowid = p.id WHERE i.text MATCH 'rain'", [[2]]),
+        ("SELECT id FROM areas WHERE min_x >= 5", [[2]]),
+        ("SELECT COUNT(*) FROM areas AS a JOIN areas AS b ON a.max_x < b.min_x", [[1]]),
+        ("SELECT d.title FROM docs AS d JOIN notes AS n ON n.rowid = d.rowid ORDER BY 1", [["fox"], ["hen"]]),
+    ],
+)
+async def test_a_virtual_table_is_read(
+    sql: str, expected: list[list[object]], children: Children, virtual: Path
+) -> None:
+    edge = sqlite_edge(children, virtual, ConnectionPolicy())
+    assert await rows(edge, sql) == expected
+
+
+async def test_a_virtual_table_of_the_policy_is_read_and_no_other(children: Children, virtual: Path) -> None:
+    edge = sqlite_edge(children, virtual, ConnectionPolicy(tables_allowed=("docs", "posts_index")))
+    assert await rows(edge, "SELECT title FROM docs WHERE docs MATCH 'fox'") == [["fox"]]
+    assert await code(edge, "SELECT subject FROM notes") is not None
+    assert await code(edge, "SELECT c0subject FROM notes_content") is FailureCode.PERMISSION
+    assert await code(edge, "SELECT term FROM words") is not None
+    # Its rows are those of a table that the policy does not list.
+    assert await code(edge, "SELECT text FROM posts_index") is not None
+
+
+async def test_a_virtual_table_with_a_denied_column_is_not_read(children: Children, virtual: Path) -> None:
+    edge = sqlite_edge(children, virtual, ConnectionPolicy(columns_denied={"docs": ("body",)}))
+    for sql in ("SELECT title FROM docs", "SELECT c1 FROM docs_content", "SELECT body FROM docs"):
+        assert await code(edge, sql) is not None, sql
+    assert await rows(edge, "SELECT subject FROM notes WHERE notes MATCH 'tea'") == [["tea"]]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT SUM(n) FROM (SELECT 9223372036854775807 AS n UNION ALL SELECT 1)",
+        "SELECT abs(-9223372036854775807 - 1)",
+    ],
+)
+async def test_a_number_beyond_64_bits_is_too_large_and_no_comparison(sql: str, edge: Embedded) -> None:
+    assert await code(edge, sql) is FailureCode.NUMBER_TOO_LARGE

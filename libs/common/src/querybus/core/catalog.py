@@ -167,6 +167,11 @@ class Catalog(_Value):
     definitions: Mapping[str, str] = Field(
         default={}, description="`metric:revenue`, `dataset:orders` or the like -> the owner's definition, as JSON"
     )
+    unreadable: Mapping[str, str] = Field(
+        default={},
+        exclude_if=lambda value: not value,
+        description="a view that the engine itself cannot read -> why, in the engine's words",
+    )
     today: date | None = Field(default=None, description="the day that counts as today, of data that stands still")
 
     def table(self, name: str, schema_name: str | None = None) -> Table | None:

@@ -31,6 +31,7 @@ class FailureCode(StrEnum):
     JOIN_ERROR = "join_error"
     FUNCTION_NOT_FOUND = "function_not_found"
     DIVISION_BY_ZERO = "division_by_zero"
+    NUMBER_TOO_LARGE = "number_too_large"
     CARDINALITY = "cardinality"
     TOO_COMPLEX = "too_complex"
     SAFETY = "safety"
@@ -103,6 +104,7 @@ TRAITS: Final[dict[FailureCode, Traits]] = {
     FailureCode.JOIN_ERROR: _SQL,
     FailureCode.FUNCTION_NOT_FOUND: _SQL,
     FailureCode.DIVISION_BY_ZERO: _SQL_MODEL_ONLY,
+    FailureCode.NUMBER_TOO_LARGE: _SQL_MODEL_ONLY,
     FailureCode.CARDINALITY: _SQL_MODEL_ONLY,
     FailureCode.TOO_COMPLEX: _SQL_MODEL_ONLY,
     FailureCode.SAFETY: Traits(to_model=False, by_rule=False, ending=Ending.REFUSED),

@@ -160,6 +160,8 @@ class Engine:
     """Endings that make another aggregate of a listed one: `uniqIf`."""
     function_spellings: Mapping[str, str]
     """Functions that the parser takes for another one, with a name of the same function that it leaves alone."""
+    prefix_functions: Mapping[str, str]
+    """Operators before an operand that the parser reads as something else, each with its function."""
     calls_by_attribute: bool
     """Whether `row.f` calls the function f on a row that has no column f."""
     calls_by_bare_name: bool
@@ -195,6 +197,8 @@ class Engine:
     reads_files_by_name: bool
     """Whether a quoted name in FROM may be the path of a file."""
     in_operand: InOperand
+    has_wildcard_tables: bool
+    """Whether a name that ends in * stands for all tables whose names begin so."""
     has_databases_above_schemas: bool
     """Whether a table may be written as database.schema.table."""
     calls_methods: bool
@@ -208,6 +212,8 @@ class Engine:
     aliases_everywhere: bool
     """Whether the names of outputs may be used in every clause."""
     grouping: Grouping
+    groups_by_outputs: bool
+    """Whether a name in GROUP BY is an output of the query before it is a column of one of its sources."""
     dual: Dual
     aliases_derived_tables: bool
     """Whether a query in FROM takes a name with AS; elsewhere it stands without one."""

@@ -1,8 +1,8 @@
 """SQLite: the facts of its SQL.
 
 Sources: SQLite's manual. Functions: "Built-In Scalar SQL Functions", "Built-in Aggregate Functions", "Date And Time Functions",
-"Built-In Mathematical SQL Functions", "JSON Functions And Operators" and "The Percentile Extension". Names: "The Schema Table",
-"PRAGMA functions" and "The DBSTAT Virtual Table".
+"Built-In Mathematical SQL Functions", "JSON Functions And Operators", "The Percentile Extension", and the auxiliary functions of
+FTS5 and FTS4. Names: "The Schema Table", "PRAGMA functions" and "The DBSTAT Virtual Table".
 """
 
 from __future__ import annotations
@@ -37,13 +37,14 @@ SQLITE: Final = Engine(
     system_names=re.compile(r"sqlite_|pragma_|(dbstat|bytecode|tables_used|completion|fsdir|zipfile|csv)$"),
     functions=names(
         """
-        acosh asinh atanh char cosh current_date current_time current_timestamp date datetime format glob group_concat
-        hex ifnull iif json json_array json_array_length json_error_position json_extract json_group_array
-        json_group_object json_insert json_object json_patch json_pretty json_quote json_remove json_replace json_set
-        json_type json_valid jsonb jsonb_array jsonb_extract jsonb_group_array jsonb_group_object jsonb_insert
-        jsonb_object jsonb_patch jsonb_remove jsonb_replace jsonb_set julianday like likelihood likely median percentile
-        percentile_cont percentile_disc printf quote randomblob sinh soundex strftime string_agg substring tanh time
-        timediff total typeof unhex unicode unistr unistr_quote unixepoch unlikely zeroblob
+        acosh asinh atanh bm25 char cosh current_date current_time current_timestamp date datetime format glob
+        group_concat hex highlight ifnull iif json json_array json_array_length json_error_position json_extract
+        json_group_array json_group_object json_insert json_object json_patch json_pretty json_quote json_remove
+        json_replace json_set json_type json_valid jsonb jsonb_array jsonb_extract jsonb_group_array
+        jsonb_group_object jsonb_insert jsonb_object jsonb_patch jsonb_remove jsonb_replace jsonb_set julianday
+        like likelihood likely matchinfo median offsets percentile percentile_cont percentile_disc printf quote
+        randomblob sinh snippet soundex strftime string_agg substring tanh time timediff total typeof unhex
+        unicode unistr unistr_quote unixepoch unlikely zeroblob
         """
     ),
     table_functions=names("generate_series json_each json_tree"),
@@ -55,6 +56,7 @@ SQLITE: Final = Engine(
     bare_calls=frozenset(),
     aggregate_combinators=(),
     function_spellings={},
+    prefix_functions={},
     calls_by_attribute=False,
     calls_by_bare_name=False,
     calls_without_brackets=False,
@@ -72,6 +74,7 @@ SQLITE: Final = Engine(
     any_word_is_type=True,
     reads_files_by_name=False,
     in_operand=InOperand.TABLE,
+    has_wildcard_tables=False,
     recurses_without_word=True,
     has_databases_above_schemas=False,
     calls_methods=False,
@@ -79,6 +82,7 @@ SQLITE: Final = Engine(
     casts_interval_texts=False,
     aliases_everywhere=False,
     grouping=Grouping.TAKES_ANY_ROW,
+    groups_by_outputs=False,
     dual=Dual.NONE,
     aliases_derived_tables=True,
     has_quantifiers=False,

@@ -9,15 +9,14 @@ conditions take seconds.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
-from itertools import pairwise
 from typing import Any, Final
 
 from sqlglot import Dialect as Grammar
-from sqlglot import ErrorLevel, Token, TokenType, exp, generator
+from sqlglot import ErrorLevel, TokenType, exp, generator
 from sqlglot.errors import ParseError, SqlglotError, TokenError
 
 from querybus.core.catalog import Dialect
@@ -27,6 +26,7 @@ from querybus.engines.record import InOperand
 from querybus.sql.guard.rules import STATEMENT_KINDS, Rule, refuse, unsafe, written
 from querybus.sql.limits.token_caps import over_the_caps
 from querybus.sql.names.parsed_forms import spell_out
+from querybus.sql.names.token_forms import spell_tokens
 
 SQL_BYTES_MAX: Final = 20_000
 """Of a draft, in UTF-8."""
@@ -51,9 +51,21 @@ class _Grammars(dict[Dialect, Grammar]):
             transforms[exp.LowerHex] = transforms[exp.Hex] = partial(_call, engine.hex_function)
         if not engine.aliases_derived_tables:
             transforms[exp.Lateral] = _lateral
+        result.parser_class.UNARY_PARSERS[TokenType.PLUS] = _unary_plus
+        transforms[exp.Paren] = _paren
         # What has rendered this dialect before this has fixed its table of renderings: it is made anew.
         getattr(generator, "_DISPATCH_CACHE", {}).pop(result.generator_class, None)
         return result
+
+
+def _unary_plus(self: Any) -> Any:
+    """Keep the plus before an operand, which the parser drops: on SQLite it takes the affinity of a column away."""
+    operand = self._parse_unary()  # noqa: SLF001 - what the parser's own table of operators calls
+    return operand if operand is None or operand.is_number else exp.Paren(this=operand, plus=True)
+
+
+def _paren(generator: Any, node: exp.Paren) -> str:
+    return f"+{generator.sql(node, 'this')}" if node.args.get("plus") else str(generator.paren_sql(node))
 
 
 def _call(function: str, generator: Any, node: exp.Expr) -> str:
@@ -185,37 +197,7 @@ def _tokens(sql: str, dialect: Dialect) -> list[Any] | Failure:
         return refuse(FailureCode.SYNTAX_ERROR, Rule.UNREADABLE, _first_line(str(error)))
     except PARSER_ERRORS:
         return refuse(FailureCode.SYNTAX_ERROR, Rule.UNREADABLE, "the text cannot be split into words")
-    _spell_apart(tokens, ENGINES[dialect].function_spellings)
-    if ENGINES[dialect].casts_interval_texts:
-        tokens = _keep_interval_texts(tokens)
-    return over_the_caps(tokens, dialect) or tokens
-
-
-def _spell_apart(tokens: list[Any], spellings: Mapping[str, str]) -> None:
-    """Write a function by its other name where the parser takes it for another function: ClickHouse's `rand`."""
-    for token, after in pairwise(tokens) if spellings else ():
-        if after.token_type is TokenType.L_PAREN and (other := spellings.get(token.text.lower())) is not None:
-            token.text = other
-
-
-_NUMBER_AND_UNIT: Final = re.compile(r"\s*[-+]?\d+(\.\d+)?(\s+[A-Za-z]+)?\s*")
-
-
-def _keep_interval_texts(tokens: list[Any]) -> list[Any]:
-    """Write `INTERVAL 'text'` as `'text'::INTERVAL` where the text is more than a number and a unit.
-
-    The parser reads number and unit of such a text and drops the rest: `5 days ago`, `1 day 02:00`.
-    """
-    result: list[Any] = []
-    for token in tokens:
-        last = result[-1] if result else None
-        is_text = last is not None and last.token_type is TokenType.INTERVAL and token.token_type is TokenType.STRING
-        if not is_text or _NUMBER_AND_UNIT.fullmatch(token.text):
-            result.append(token)
-            continue
-        place = {"line": token.line, "col": token.col, "start": token.start, "end": token.end}
-        result[-1:] = [token, Token(TokenType.DCOLON, "::", **place), last]
-    return result
+    return over_the_caps(tokens, dialect) or spell_tokens(tokens, ENGINES[dialect])
 
 
 def kind_of(sql: str, dialect: Dialect) -> str:
@@ -414,7 +396,7 @@ def _tree(sql: str, tokens: list[Any], dialect: Dialect) -> exp.Expr | Failure:
     return tree
 
 
-_SPELT_OUT: Final = (TokenType.APPLY, TokenType.ARROW)
+_SPELT_OUT: Final = (TokenType.APPLY, TokenType.ARROW, TokenType.SUMMARIZE, TokenType.PIVOT, TokenType.UNPIVOT)
 """Words of the forms that are written otherwise than they are read."""
 _SETS: Final = (exp.Array, exp.Tuple, exp.Literal)
 """What ClickHouse takes behind IN beside a list, a query and a table."""

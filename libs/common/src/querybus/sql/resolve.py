@@ -24,9 +24,11 @@ from querybus.engines.record import DoubleQuoted
 from querybus.sql.facts import StatementFacts, facts_of, fold_of, source_names, sources_of
 from querybus.sql.guard.allowed.functions import LISTED, is_dangerous
 from querybus.sql.guard.decide import Guarded
+from querybus.sql.guard.denied_columns import reads_all_columns
 from querybus.sql.guard.rules import Rule, refuse
 from querybus.sql.names.grouping import Resolved, judge_aggregates
 from querybus.sql.names.index import QUALIFYING, KnownTable
+from querybus.sql.names.resolvable import spell_for_resolution
 from querybus.sql.parse import PARSER_ERRORS, Form
 
 EXPANDED_MAX: Final = 10_000
@@ -51,6 +53,7 @@ def resolve(rendered: Guarded, dialect: Dialect, draft: Callable[[], Guarded | F
     if plain is not None:
         return judge_aggregates([plain], rendered, dialect)
     _key_tables(rendered, dialect)
+    has_query = [spell_for_resolution(select, dialect) for select in rendered.facts.selects]
     try:
         qualified = qualify(
             tree,
@@ -58,7 +61,7 @@ def resolve(rendered: Guarded, dialect: Dialect, draft: Callable[[], Guarded | F
             schema=rendered.index.schema,
             quote_identifiers=False,
             identify=False,
-            expand_stars=rendered.facts.has_star and len(rendered.facts.selects) > 1,
+            expand_stars=any(has_query) or (rendered.facts.has_star and len(rendered.facts.selects) > 1),
         )
     except OptimizeError as error:
         read = draft()
@@ -322,6 +325,8 @@ def _doubt(message: str, guarded: Guarded, dialect: Dialect) -> Resolved | Failu
     if column is not None and engine.has_structs and _is_field(column, guarded, dialect):
         return Resolved(warnings=(UNCHECKED_WARNING,))
     failure = _unknown_column(column, name, guarded, dialect)
+    if any(map(reads_all_columns, guarded.facts.nodes)) and not is_dangerous(name):
+        return Resolved(doubt=failure)
     if engine.calls_by_attribute and name in _function_aliases(guarded, dialect):
         return Resolved(warnings=(UNCHECKED_WARNING,))
     is_call = engine.calls_by_attribute and failure.facts.qualifier is not None and name in LISTED[dialect]

@@ -18,6 +18,7 @@ _QUOTE_VALUES: Final = frozenset(
     {
         FailureCode.TYPE_MISMATCH,
         FailureCode.DIVISION_BY_ZERO,
+        FailureCode.NUMBER_TOO_LARGE,
         FailureCode.CARDINALITY,
         FailureCode.RESOURCE_LIMIT,
         FailureCode.INTERNAL,

@@ -67,7 +67,10 @@ def _is_in_scope(
         if isinstance(parent, exp.Select | exp.Subquery | exp.Table | exp.Pivot):
             visible = names.get(id(parent))
             if visible is None:
-                visible = names[id(parent)] = source_names(parent, dialect) | _struct_names(parent, sources, dialect)
+                visible = source_names(parent, dialect) | _struct_names(parent, sources, dialect)
+                if isinstance(parent, exp.Table) and parent.args.get("joins"):
+                    visible.add(_own_name(parent, dialect))
+                names[id(parent)] = visible
             if wanted & visible:
                 return True
             if (
@@ -80,6 +83,12 @@ def _is_in_scope(
             return True
         parent = parent.parent
     return has_structs and bool(wanted & facts.aliases)
+
+
+def _own_name(table: exp.Table, dialect: Dialect) -> str:
+    """Return the name of the first table of a join in brackets."""
+    alias = table.args.get("alias")
+    return fold_of(alias.this if isinstance(alias, exp.TableAlias) and alias.this else table.this, dialect)
 
 
 def _struct_names(query: exp.Expr, sources: Sources, dialect: Dialect) -> set[str]:

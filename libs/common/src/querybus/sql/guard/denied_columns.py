@@ -54,9 +54,14 @@ def denied_columns(
         if isinstance(node, exp.Join) and node.args.get("method") == "NATURAL":
             return _column_denied("natural join")
     # SUMMARIZE and PIVOT read every column of their table without naming one.
-    if statement.form is Form.SUMMARIZE or isinstance(statement.tree, exp.Pivot):
+    if statement.form is Form.SUMMARIZE or any(map(reads_all_columns, facts.nodes)):
         return _column_denied("*")
     return None
+
+
+def reads_all_columns(node: exp.Expr) -> bool:
+    """Return whether the node stands in the place of a query and reads all columns of its table: PIVOT, SUMMARIZE."""
+    return isinstance(node, exp.Summarize) or (isinstance(node, exp.Pivot) and node.this is not None)
 
 
 def _is_left_out(name: exp.Expr) -> bool:

@@ -45,17 +45,20 @@ def table_meant(use: TableUse, dialect: Dialect, index: NameIndex) -> KnownTable
         return _unknown(use, index)
     if is_system(use.name, use.schema, dialect) or (use.catalog or "").lower() in SYSTEM_SCHEMAS:
         return unsafe(Rule.SYSTEM_CATALOG, "system catalog is not allowed", use.written)
-    if not _NAME.fullmatch(use.name.replace(" ", "_").replace("-", "_")) and not index.similar_tables(use.name):
+    name = use.name.removesuffix("*") if ENGINES[dialect].has_wildcard_tables else use.name
+    if not _NAME.fullmatch(name.replace(" ", "_").replace("-", "_")) and not index.similar_tables(use.name):
         return unsafe(Rule.TABLE_FORM, "invalid table name", use.written)
     return _unknown(use, index)
 
 
 def _unknown(use: TableUse, index: NameIndex) -> Failure:
     identifier = use.node.this
+    unreadable = index.unreadable_view(use.node.name)
+    known = f"view {use.written[:200]} cannot be read: {unreadable}"
     return refuse(
         FailureCode.TABLE_NOT_FOUND,
         Rule.TABLE_UNKNOWN,
-        f"table {use.written[:200]} does not exist",
+        f"table {use.written[:200]} does not exist" if unreadable is None else known,
         use.node.name,
         qualifier=use.schema,
         candidates=index.similar_tables(use.node.name),

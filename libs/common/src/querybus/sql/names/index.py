@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from sqlglot.schema import MappingSchema
@@ -69,6 +69,7 @@ class NameIndex:
         self.protects = policy.protects_parts or allowed is not None or schemas is not None
         """Whether anything of the database is kept from anybody."""
         self.protects_parts = policy.protects_parts
+        self._lists_tables = allowed is not None
         self.is_restricted = allowed is not None or schemas is not None
         self.wrappers: OrderedDict[tuple[str, str, Reader | None], str] = OrderedDict()
         """Texts of filtered tables, kept by `filtered`."""
@@ -81,7 +82,7 @@ class NameIndex:
             known = KnownTable(
                 key=f"t{number}",
                 table=table,
-                columns={fold_known(column.name, self.dialect): column.name for column in table.columns},
+                columns=self._columns(table),
                 is_allowed=(allowed is None or not allowed.isdisjoint(names))
                 and (schemas is None or (catalog.schema_of(table) or "").lower() in schemas),
                 denied=frozenset[str]().union(*(denied.get(name, ()) for name in names)),
@@ -108,18 +109,51 @@ class NameIndex:
             fold_known(table.schema_name, self.dialect) for table in catalog.tables if table.schema_name
         )
 
+    def _columns(self, table: Table) -> dict[str, str]:
+        """Return the columns by their folded names; one that may have been made with quotes by that name as well."""
+        result = {fold_known(column.name, self.dialect): column.name for column in table.columns}
+        if ENGINES[self.dialect].folds_to_upper and not self.protects:
+            for name in list(result.values()):
+                result.setdefault(name, name)
+        return result
+
     def find(self, name: str, schema: str | None) -> KnownTable | None:
         """Return the table of a folded name; an unclear name is None.
 
         Without a schema it is the one of the default schema. Where the catalog holds every table, a name that
         occurs once is that table as well: `canonical` writes its schema into what runs.
         """
+        if ENGINES[self.dialect].has_wildcard_tables and name.endswith("*"):
+            return self._matching(name, schema)
         result = self._tables.get(name) or self._made_in_quotes(name)
         if schema is not None:
             return next((item for item in result if self._folded_schema(item) == schema), None)
         if len(result) == 1 and not self.is_restricted:
             return result[0]
         return next((item for item in result if self._catalog.is_default(item.table)), None)
+
+    def _matching(self, pattern: str, schema: str | None) -> KnownTable | None:
+        """Return all tables of a wildcard as one, with the columns of the newest as BigQuery reads it; None for none.
+
+        A table that is made later matches as well. So a wildcard is allowed only where the policy lists no tables.
+        """
+        prefix = pattern.removesuffix("*")
+        known = [
+            table
+            for name, tables in self._tables.items()
+            if name.startswith(prefix)
+            for table in tables
+            if (self._catalog.is_default(table.table) if schema is None else self._folded_schema(table) == schema)
+        ]
+        if not known:
+            return None
+        newest = max(known, key=lambda item: item.table.name)
+        return replace(
+            newest,
+            table=newest.table.model_copy(update={"name": pattern}),
+            is_allowed=not self._lists_tables and not any(item.is_guarded or not item.is_allowed for item in known),
+            is_open=all(item.is_open for item in known),
+        )
 
     def _made_in_quotes(self, name: str) -> list[KnownTable]:
         """Return the tables that are listed in lower case and may have been made so with quotes.
@@ -149,6 +183,11 @@ class NameIndex:
     def _folded_schema(self, known: KnownTable) -> str | None:
         name = self._catalog.schema_of(known.table)
         return None if name is None else fold_known(name, self.dialect)
+
+    def unreadable_view(self, name: str) -> str | None:
+        """Return why the engine cannot read a view of this name, or None where it is none."""
+        views = {} if self.protects else self._catalog.unreadable
+        return next((reason for view, reason in views.items() if view.lower() == name.lower()), None)
 
     def similar_tables(self, name: str) -> tuple[str, ...]:
         """Return the closest table names, best first."""

@@ -1,6 +1,7 @@
-"""Forms that the parser reads and no renderer writes back: APPLY, and ClickHouse's functions of a WITH.
+"""Forms that the parser reads and no renderer writes back, or that hide what they read from the rules.
 
-Both are written in words that every rule knows: a lateral join, and the function's own expression in place of its call.
+Each is written in words that every rule knows: APPLY as a lateral join, a call of ClickHouse's function of a WITH as the
+function's own expression, DuckDB's SUMMARIZE of a table as that of a query, a PIVOT in WITH as a query of it.
 """
 
 from __future__ import annotations
@@ -18,12 +19,22 @@ _LEFT_FIRST: Final = (exp.Binary, exp.Between, exp.In, exp.Bracket, exp.Cast, ex
 
 def spell_out(tree: exp.Expr) -> exp.Expr:
     """Return the tree without APPLY and, as far as they can be put in place, without functions of a WITH."""
-    for node in list(tree.find_all(exp.Lateral, exp.With)):
-        if isinstance(node, exp.With):
+    for node in list(tree.find_all(exp.Lateral, exp.With, exp.Summarize, exp.CTE)):
+        if isinstance(node, exp.CTE):
+            if isinstance(node.this, exp.Pivot | exp.Summarize):
+                node.set("this", _all_of(exp.Subquery(this=node.this)))
+        elif isinstance(node, exp.With):
             _put_in_place(node)
+        elif isinstance(node, exp.Summarize):
+            if isinstance(node.this, exp.Table):
+                node.set("this", _all_of(node.this))
         elif isinstance(node.parent, exp.Join) and node.args.get("cross_apply") is not None:
             _join_laterally(node.parent, node)
     return tree
+
+
+def _all_of(source: exp.Expr) -> exp.Select:
+    return exp.Select(expressions=[exp.Star()], from_=exp.From(this=source))
 
 
 def _join_laterally(join: exp.Join, lateral: exp.Lateral) -> None:

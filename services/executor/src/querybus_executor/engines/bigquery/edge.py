@@ -63,6 +63,7 @@ _RULES: Final = (
     ("invalidQuery|invalid", r"No matching signature for function (?P<name>\w+)", FailureCode.TYPE_MISMATCH),
     ("invalidQuery|invalid", r"No matching signature|Bad \w+ value|Invalid cast|Could not cast|type mismatch", FailureCode.TYPE_MISMATCH),
     ("invalidQuery|invalid", r"division by zero", FailureCode.DIVISION_BY_ZERO),
+    ("invalidQuery|invalid", r"(?:int64|numeric|floating point|double)[^.]*overflow|overflow: ", FailureCode.NUMBER_TOO_LARGE),
     ("invalidQuery|invalid", r"more than one element|more than one row", FailureCode.CARDINALITY),
     ("invalidQuery|invalid", r"JOIN|USING", FailureCode.JOIN_ERROR),
     ("bytesBilledLimitExceeded|quotaExceeded|resourcesExceeded|rateLimitExceeded|responseTooLarge|billingTierLimitExceeded", r"", FailureCode.RESOURCE_LIMIT),

@@ -102,6 +102,7 @@ _RULES: Final = (
     ("42|46|35|34", r"", FailureCode.FUNCTION_NOT_FOUND),
     ("53|43|6|38|41|27|70|69|72|321|386", r"", FailureCode.TYPE_MISMATCH),
     ("153", r"", FailureCode.DIVISION_BY_ZERO),
+    ("407", r"", FailureCode.NUMBER_TOO_LARGE),
     ("125", r"", FailureCode.CARDINALITY),
     ("164|497|291|452|344|392|723|46[0-9]", r"", FailureCode.PERMISSION),
     ("159|394|160", r"", FailureCode.TIMEOUT),

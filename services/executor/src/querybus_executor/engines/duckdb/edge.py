@@ -52,8 +52,11 @@ _BY_CLASS: Final[dict[str, tuple[tuple[str, FailureCode], ...]]] = {
         (r"subquery returns \d+ columns|set operations can only apply", FailureCode.SYNTAX_ERROR),
         (r"", FailureCode.SYNTAX_ERROR),
     ),
-    "ConversionException": ((r"", FailureCode.TYPE_MISMATCH),),
-    "OutOfRangeException": ((r"", FailureCode.TYPE_MISMATCH),),
+    "ConversionException": (
+        (r"out of range|overflow", FailureCode.NUMBER_TOO_LARGE),
+        (r"", FailureCode.TYPE_MISMATCH),
+    ),
+    "OutOfRangeException": ((r"", FailureCode.NUMBER_TOO_LARGE),),
     "TypeMismatchException": ((r"", FailureCode.TYPE_MISMATCH),),
     "InvalidTypeException": ((r"", FailureCode.TYPE_MISMATCH),),
     "InvalidInputException": (

@@ -23,6 +23,7 @@ from zoneinfo import ZoneInfo
 import duckdb
 
 from querybus.text.rows.cells import short_cell
+from querybus_executor.engines.duckdb.exact_values import Fetch, exact_rows, exact_statement
 from querybus_executor.workers.confinement import Confinement, Stale
 from querybus_executor.workers.loop import Sent, Statement, error, resident_kilobytes, serve, stream
 
@@ -57,6 +58,7 @@ _FUNCTIONS_DENIED: Final = re.compile(
 )
 _SCHEMAS_DENIED: Final = frozenset({"information_schema", "pg_catalog"})
 _TABLES_DENIED: Final = re.compile(r"(duckdb_|pragma_|sqlite_|pg_)", re.IGNORECASE)
+_QUERY: Final = re.compile(r"\s*(SELECT|WITH|FROM|VALUES|\()", re.IGNORECASE)
 _NO_QUERY: Final = "NotAQuery"
 _PLANNED: Final = "EXPLAIN "
 
@@ -101,15 +103,8 @@ class Database:
         if request.get("explain"):
             plan = connection.execute(f"EXPLAIN (FORMAT json) {sql}").fetchall()
             return {"end": True, "columns": [], "types": [], "plan": rows_expected(str(plan[0][1]))}, b"[]"
-        connection.execute(sql)
-        described = connection.description or []
-        head: dict[str, Any] = {
-            "columns": [str(column[0]) for column in described],
-            "types": [str(column[1]) for column in described],
-        }
-        return stream(cast("Any", connection.fetchmany), head, request, out, short_cell) or error(
-            0, "InterruptException", "interrupted"
-        )
+        head, fetch = _run(connection, sql)
+        return stream(fetch, head, request, out, short_cell) or error(0, "InterruptException", "interrupted")
 
     def _ready(self) -> duckdb.DuckDBPyConnection:
         inode = _inode(self._path)
@@ -280,6 +275,19 @@ def _expected(node: dict[str, Any], depth: int) -> int | None:
     if node.get("name") in ("CROSS_PRODUCT", "POSITIONAL_JOIN") and len(below) == 2:
         return below[0] * below[1]
     return max(below, default=None)
+
+
+def _run(connection: duckdb.DuckDBPyConnection, sql: str) -> tuple[dict[str, Any], Fetch]:
+    """Run a statement; return its columns with their types, and what fetches its rows as they are exactly."""
+    bound = connection.sql(sql) if _QUERY.match(sql) else None
+    types = [] if bound is None else [str(kind) for kind in bound.types]
+    exact = exact_statement(sql, types)
+    connection.execute(exact or sql)
+    fetch = cast("Fetch", connection.fetchmany)
+    if exact is not None and bound is not None:
+        return {"columns": list(bound.columns), "types": types}, exact_rows(fetch, types)
+    described = connection.description or []
+    return {"columns": [str(name) for name, *_ in described], "types": [str(kind) for _, kind, *_ in described]}, fetch
 
 
 def _nodes(tree: Any) -> Iterator[dict[str, Any]]:

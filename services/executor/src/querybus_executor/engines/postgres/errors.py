@@ -41,6 +41,7 @@ _BY_STATE: Final[dict[str, FailureCode]] = {
     "42P19": FailureCode.SYNTAX_ERROR,
     "42809": FailureCode.AGGREGATE_MISUSE,
     "22012": FailureCode.DIVISION_BY_ZERO,
+    "22003": FailureCode.NUMBER_TOO_LARGE,
     "21000": FailureCode.CARDINALITY,
     "42501": FailureCode.PERMISSION,
     "25006": FailureCode.PERMISSION,

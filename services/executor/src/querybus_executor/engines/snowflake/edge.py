@@ -59,6 +59,7 @@ _RULES: Final = (
     ("2140|2141|939|938|1044", r"(?:function\s+)?(?P<name>[\w$]+)?", FailureCode.FUNCTION_NOT_FOUND),
     ("100038|100035|1038|100040|100069|100071|100132|2023|1065", r"", FailureCode.TYPE_MISMATCH),
     ("100051", r"", FailureCode.DIVISION_BY_ZERO),
+    ("100039|100046", r"", FailureCode.NUMBER_TOO_LARGE),
     ("90150|100057", r"", FailureCode.CARDINALITY),
     ("3001|3041|90105|90106", r"", FailureCode.PERMISSION),
     ("604|630|000604|607", r"", FailureCode.TIMEOUT),

@@ -2,7 +2,7 @@
 
 Synchronous and read-only. The structure is read by four statements for TABLES_AT_ONCE tables, so that nobody who writes
 waits for long; kinds, counts and values are bounded in time, and what time does not allow is left out, never guessed.
-A view or table that the engine itself cannot describe is left out too. Keys that point at nothing are dropped. Text is
+A view or table that the engine itself cannot describe is no table of the catalog; it is listed with the reason. Keys that point at nothing are dropped. Text is
 read with replacement characters where it is no UTF-8. Values are kept of text columns only, never of personal ones.
 """
 
@@ -94,7 +94,8 @@ def introspect(
         wanted = [item for item in listed if allowed is None or item[0].casefold() in allowed]
         rows = _Rows(raw, time.monotonic() + seconds_max)
         # The kinds of all columns before the values of any: what time does not allow is the lesser thing.
-        typed = [_typed(structure, rows) for structure in _structures(opened, wanted, known)]
+        unreadable: dict[str, str] = {}
+        typed = [_typed(structure, rows) for structure in _structures(opened, wanted, known, unreadable)]
         valued = [_with_values(item, rows, known) for item in typed]
         described = [item.model_copy(update={"columns": _profiled(item, rows, known)}) for item in valued]
     by_name = {column.name.casefold(): column for column in described}
@@ -104,6 +105,7 @@ def introspect(
         tables=tuple(_with_real_keys(column, by_name) for column in described),
         glossary=dict(glossary or {}),
         definitions=dict(definitions or {}),
+        unreadable=unreadable,
         today=today,
     )
 
@@ -135,8 +137,10 @@ def _connect_sqlite(uri: str) -> Any:
     return opened
 
 
-def _structures(opened: sa.Connection, listed: Sequence[tuple[str, str]], known: Known) -> Iterator[Table]:
-    """Return the tables with the kinds that were declared; those that SQLite cannot describe are left out."""
+def _structures(
+    opened: sa.Connection, listed: Sequence[tuple[str, str]], known: Known, unreadable: dict[str, str]
+) -> Iterator[Table]:
+    """Return the tables with the kinds that were declared; those that SQLite cannot describe go to `unreadable`."""
     for start in range(0, len(listed), TABLES_AT_ONCE):
         some = listed[start : start + TABLES_AT_ONCE]
         try:
@@ -146,7 +150,8 @@ def _structures(opened: sa.Connection, listed: Sequence[tuple[str, str]], known:
             for item in some:
                 try:
                     alone = _described(opened, [item], known)
-                except DBAPIError:
+                except DBAPIError as error:
+                    unreadable[item[0]] = str(error.orig)[:VALUE_LENGTH_MAX]
                     continue
                 yield from alone
 

@@ -34,7 +34,8 @@ _LIMITS: Final = (
     (sqlite3.SQLITE_LIMIT_FUNCTION_ARG, 64),
     (sqlite3.SQLITE_LIMIT_ATTACHED, 0),
     (sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1_000),
-    (sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 0),
+    # Modules of virtual tables bind values in statements of their own; a parameter of a statement from outside gets none.
+    (sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 100),
     (sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 1),
     (sqlite3.SQLITE_LIMIT_WORKER_THREADS, 0),
 )
@@ -42,6 +43,9 @@ _TABLE_FUNCTIONS: Final = frozenset({"json_each", "json_tree"})
 _FUNCTIONS_DENIED: Final = frozenset(
     {"load_extension", "readfile", "writefile", "edit", "fts3_tokenizer", "eval", "zipfile", "sqlite_log"}
 )
+_MODULES: Final = frozenset({"fts3", "fts4", "fts5", "rtree", "rtree_i32", "geopoly"})
+"""Modules of virtual tables that hold rows of their own, in tables of their own beside them."""
+_MODULE: Final = re.compile(r"\busing\s+[\"'`\[]?(\w+)", re.IGNORECASE)
 _WITH: Final = re.compile(r"\bwith\b", re.IGNORECASE)
 
 
@@ -59,6 +63,8 @@ class Database:
         self._schema_version = -1
         self._names: frozenset[str] = frozenset()
         self._through: frozenset[tuple[str, str]] = frozenset()
+        self._stores: dict[str, bool] = {}
+        """Tables in which modules keep the rows of virtual tables, each with whether it may be read."""
         self._own = False
         self._plain = True
 
@@ -78,6 +84,7 @@ class Database:
             version = self._opened.execute("PRAGMA schema_version").fetchone()[0]
             if version != self._schema_version:
                 self._read_schema(self._opened)
+                self._connect_virtual_tables(self._opened)
                 self._schema_version = version
         finally:
             self._own = False
@@ -166,6 +173,30 @@ class Database:
             opened.set_authorizer(self._authorize)
         self._through = frozenset(seen)
 
+    def _connect_virtual_tables(self, opened: sqlite3.Connection) -> None:
+        """Let the modules of virtual tables begin, which the authorizer would refuse in the middle of a statement.
+
+        What a module keeps beside its table is read by the module. So it may be read where the whole table may be.
+        """
+        listed = opened.execute("SELECT name, type FROM pragma_table_list WHERE schema = 'main'").fetchall()
+        stores = [str(name).casefold() for name, kind in listed if kind == "shadow"]
+        self._stores = dict.fromkeys(stores, False)
+        if not any(kind == "virtual" for _, kind in listed):
+            return
+        closed = {table for table, _ in self._denied}
+        made = opened.execute("SELECT name, sql FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL%'").fetchall()
+        for name, sql in made:
+            table, module = str(name).casefold(), _MODULE.search(str(sql))
+            may = self._tables is None or table in self._tables
+            if module is None or module.group(1).casefold() not in _MODULES or not may or table in closed:
+                continue
+            quoted = str(name).replace('"', '""')
+            try:
+                opened.execute(f'SELECT 1 FROM "{quoted}" LIMIT 0').close()  # noqa: S608 - quoted
+            except sqlite3.Error:
+                continue  # the file is damaged or the module is not here; whoever asks for it gets the error
+            self._stores |= {store: True for store in stores if store.startswith(f"{table}_")}
+
     def _authorize(
         self, action: int, first: str | None, second: str | None, _database: str | None, source: str | None
     ) -> int:
@@ -175,6 +206,8 @@ class Database:
             table, column = (first or "").casefold(), (second or "").casefold()
             may = (table, column) not in self._denied and self._may_read(table, (source or "").casefold())
             return sqlite3.SQLITE_OK if may else sqlite3.SQLITE_DENY
+        if action == sqlite3.SQLITE_PRAGMA and first == "data_version" and self._stores:
+            return sqlite3.SQLITE_OK  # a counter that FTS5 looks at
         if action == sqlite3.SQLITE_FUNCTION and (second or "").casefold() not in _FUNCTIONS_DENIED:
             return sqlite3.SQLITE_OK
         return sqlite3.SQLITE_DENY
@@ -184,6 +217,8 @@ class Database:
             return True
         if table.startswith(("sqlite_", "pragma_")) or table == "dbstat":
             return False
+        if table in self._stores:
+            return self._stores[table]
         if table not in self._names:
             return True  # a WITH table: SQLite asks for it by its name when none of its columns is used
         if self._tables is None or table in self._tables:

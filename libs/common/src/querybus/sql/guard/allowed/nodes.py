@@ -15,7 +15,7 @@ from querybus.text.words import word_set
 _NODE_NAMES: Final = """
 Select Union Except Intersect Subquery Values CTE With RecursiveWithSearch TableAlias From Join Lateral Where Group Having
 Qualify Order Ordered WithFill Limit LimitOptions Fetch Offset Distinct Window WindowSpec Cube Rollup GroupingSets Connect Prior
-Pivot PivotAlias PivotAny UnpivotColumns TableSample Tuple Table TableFromRows Final PreWhere Nearest
+Pivot PivotAlias PivotAny UnpivotColumns Summarize TableSample Tuple Table TableFromRows Final PreWhere Nearest
 Column Pseudocolumn Identifier Star Alias Aliases Literal Null Boolean Var Paren Bracket Slice Dot Kwarg PropertyEQ Lambda
 Comprehension ForIn
 Add BitwiseAnd BitwiseLeftShift BitwiseOr BitwiseRightShift BitwiseXor BitwiseNot Div IntDiv Mod Mul Sub DPipe EQ NullSafeEQ
@@ -58,6 +58,7 @@ STRUCTURE: Final[dict[type[exp.Expr], frozenset[str]]] = {
         identify_pivot_strings prefixed_pivot_columns pivot_column_naming value_columns_first"""
     ),
     exp.ColumnDef: frozenset({"this", "kind"}),
+    exp.Summarize: frozenset({"this"}),
     exp.Values: frozenset({"expressions", "alias", "order", "limit", "offset"}),
     exp.TableFromRows: frozenset({"this", "alias"}),
 }
