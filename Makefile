@@ -1,6 +1,6 @@
 # The verbs. `make` alone prints them. Nothing has to be installed before: Python 3.11 or newer and make are enough.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up ask snowflake mcp-client model-wires codegen node-clients test-unit test test-slow test-all check fix bench faults fuzz-apis kill-and-scale pictures page-picture bench-public doctor docs synonyms proto images wheels lock clean
+.PHONY: help setup demo up ask snowflake mcp-client model-wires codegen node-clients test-unit test test-slow test-all check fix bench faults fuzz-apis kill-and-scale pictures page-picture bench-public bench-render doctor docs synonyms proto images wheels lock clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -119,6 +119,9 @@ kill-and-scale: $(DEV_STAMP) ## add, restart and remove replicas of a running st
 
 bench-public: $(DEV_STAMP) ## the check over a folder of published statements by dialect, else over the shared cases: make bench-public FROM=FOLDER
 	@PYTHONPATH=. $(BIN)/python benchmarks/bench_public.py $(FROM) $(if $(JSON),--json)
+
+bench-render: $(DEV_STAMP) ## statements of every feature natively and as QueryBus writes them, on five engines: make bench-render ENGINE=duckdb
+	@PYTHONPATH=. $(BIN)/python benchmarks/bench_render.py $(if $(ENGINE),--engine $(ENGINE)) $(if $(SEED),--seed $(SEED)) $(if $(JSON),--json)
 
 bench-%: $(DEV_STAMP) ## one of them: bench-answers, -ask, -drafts, -executor, -first-hour, -followups, -gateway, -generator, -guard, -house, -linking, -policy, -presenter, -prompt, -public, -recovery, -routing, -semantic, -shortcuts, -traces, -translator
 	@PYTHONPATH=. $(BIN)/python benchmarks/bench_$(subst -,_,$*).py

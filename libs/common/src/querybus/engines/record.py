@@ -160,6 +160,8 @@ class Engine:
     """Endings that make another aggregate of a listed one: `uniqIf`."""
     function_spellings: Mapping[str, str]
     """Functions that the parser takes for another one, with a name of the same function that it leaves alone."""
+    functions_as_written: tuple[str, ...]
+    """Functions that the renderer would write as another one, in upper case: none of them is read as more than a call."""
     prefix_functions: Mapping[str, str]
     """Operators before an operand that the parser reads as something else, each with its function."""
     calls_by_attribute: bool
@@ -231,6 +233,8 @@ class Engine:
     """The type of decimal numbers in a cast, where the renderer writes one that changes the value; None elsewhere."""
     hex_function: str | None
     """Writes a whole number in hexadecimal, where the renderer writes a function of another meaning; None elsewhere."""
+    has_hex_numbers: bool
+    """Whether 0x1F is a number beside numbers and x'1F' is not, so that the one may not be written as the other."""
     casts_null_to_types: bool
     """Whether NULL can be cast to the type of any column."""
     date_literal: str

@@ -47,8 +47,13 @@ class _Grammars(dict[Dialect, Grammar]):
             transforms[exp.RegexpLike] = _regexp
         if engine.decimal_type is not None:
             result.generator_class.TYPE_MAPPING[exp.DataType.Type.DECIMAL] = engine.decimal_type
+        for name in engine.functions_as_written:
+            result.parser_class.FUNCTIONS.pop(name, None)
         if engine.hex_function is not None:
             transforms[exp.LowerHex] = transforms[exp.Hex] = partial(_call, engine.hex_function)
+        if engine.has_hex_numbers:
+            result.parser_class.PRIMARY_PARSERS[TokenType.HEX_STRING] = _hex_string
+            transforms[exp.HexString] = _hex
         if not engine.aliases_derived_tables:
             transforms[exp.Lateral] = _lateral
         result.parser_class.UNARY_PARSERS[TokenType.PLUS] = _unary_plus
@@ -60,8 +65,19 @@ class _Grammars(dict[Dialect, Grammar]):
 
 def _unary_plus(self: Any) -> Any:
     """Keep the plus before an operand, which the parser drops: on SQLite it takes the affinity of a column away."""
-    operand = self._parse_unary()  # noqa: SLF001 - what the parser's own table of operators calls
+    operand = self._parse_unary()
     return operand if operand is None or operand.is_number else exp.Paren(this=operand, plus=True)
+
+
+def _hex_string(self: Any, token: Any) -> exp.HexString:
+    """Read 0x1F and x'1F' as what they are: the first is two signs longer than its digits, the second three."""
+    del self
+    return exp.HexString(this=token.text, is_integer=token.end - token.start + 1 == len(token.text) + len("0x"))
+
+
+def _hex(generator: Any, node: exp.HexString) -> str:
+    del generator
+    return f"0x{node.name}" if node.args.get("is_integer") else f"x'{node.name}'"
 
 
 def _paren(generator: Any, node: exp.Paren) -> str:

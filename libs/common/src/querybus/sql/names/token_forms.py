@@ -37,6 +37,8 @@ def spell_tokens(tokens: list[Any], engine: Engine) -> list[Any]:
     kinds = {token.token_type for token in tokens}
     if engine.casts_interval_texts and TokenType.INTERVAL in kinds:
         tokens = _keep_interval_texts(tokens)
+    if TokenType.INTERVAL in kinds:
+        _read_interval_as_function(tokens)
     if engine.prefix_functions and any(token.text in engine.prefix_functions for token in tokens):
         tokens = _call_prefix_functions(tokens, engine.prefix_functions)
     if any(token.text.upper() == "SIMILAR" for token in tokens):
@@ -67,6 +69,20 @@ def _keep_interval_texts(tokens: list[Any]) -> list[Any]:
             continue
         result[-1:] = [token, _made(TokenType.DCOLON, "::", token), last]
     return result
+
+
+def _read_interval_as_function(tokens: list[Any]) -> None:
+    """Read `INTERVAL(a, b)` as a call: MySQL's function that finds the place of a among numbers."""
+    for place, (token, after) in enumerate(pairwise(tokens)):
+        if token.token_type is TokenType.INTERVAL and after.token_type is TokenType.L_PAREN:
+            depth = 0
+            for later in tokens[place + 1 :]:
+                depth += (later.token_type in _OPENS) - (later.token_type in _CLOSES)
+                if depth == 0:
+                    break
+                if depth == 1 and later.token_type is TokenType.COMMA:
+                    tokens[place] = _made(TokenType.VAR, token.text, token)
+                    break
 
 
 def _call_prefix_functions(tokens: list[Any], functions: Mapping[str, str]) -> list[Any]:
