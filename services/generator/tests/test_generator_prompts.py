@@ -317,3 +317,42 @@ def test_a_value_stands_for_exactly_itself(value: str):
     shown = schema.partition("values: ")[2].partition("\n")[0]
     assert json.loads(shown) == value
     assert "`" not in shown
+
+
+def test_a_schema_says_how_many_rows_a_table_has_and_which_columns_hold_each_value_once() -> None:
+    columns = tuple(
+        Column(name=name, type="TEXT", kind=ColumnKind.TEXT, distinct_count=count)
+        for name, count in (("id", 12_345), ("code", None), ("badge", 12_345), ("town", 40))
+    )
+    table = Table(
+        name="staff",
+        columns=columns,
+        primary_key=("id",),
+        unique_keys=(("code",), ("badge", "town")),
+        row_estimate=12_345,
+    )
+    catalog = Catalog(connection="c", dialect=Dialect.SQLITE, tables=(table,))
+    lines = [line.strip() for line in render_schema(catalog, (table,), with_values=True).splitlines()]
+    assert lines == [
+        "CREATE TABLE staff (  -- about 12,000 rows", "id TEXT PRIMARY KEY,", "code TEXT UNIQUE,",
+        "badge TEXT,  -- unique", "town TEXT,", "UNIQUE (badge, town),", ");",
+    ]  # fmt: skip
+    # A key is part of the schema; what was counted in the data is not shown where no value may be.
+    hidden = render_schema(catalog, (table,), with_values=False)
+    assert "UNIQUE" in hidden
+    assert "rows" not in hidden
+    assert "-- unique" not in hidden
+
+
+def test_a_few_rows_more_leave_a_prompt_as_it_is() -> None:
+    def schema(rows: int) -> str:
+        return render_schema(SHOP, (SHOP.tables[0].model_copy(update={"row_estimate": rows}),), with_values=True)
+
+    assert schema(12_345) == schema(12_399)
+    assert schema(12_345) != schema(13_000)
+
+
+@pytest.mark.parametrize("dialect", [Dialect.BIGQUERY, Dialect.SNOWFLAKE])
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_engines_that_are_paid_by_what_is_read_have_a_rule_of_cost(dialect: Dialect, language: Language) -> None:
+    assert "SELECT *" in TEXTS[language].prompt.dialects[dialect]

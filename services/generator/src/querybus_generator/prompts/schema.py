@@ -116,6 +116,8 @@ def render_columns(catalog: Catalog, table: Table, *, with_values: bool) -> str:
     if table.schema_name and not catalog.is_default(table):
         name = f"{quoted_name(table.schema_name, dialect)}.{name}"
     said = _said(tuple(table.display_names.values()), table.synonyms, table.comment)
+    if with_values and (table.row_estimate or 0) > 0:
+        said = "; ".join(filter(None, (said, _rows(table.row_estimate or 0))))
     lines = [f"CREATE {table.kind.upper()} {name} ({said and f'  -- {said}'}"]
     shown = table.columns[:COLUMNS_SHOWN_MAX]
     lines += [_column(column, table, dialect, with_values=with_values) for column in shown]
@@ -123,21 +125,42 @@ def render_columns(catalog: Catalog, table: Table, *, with_values: bool) -> str:
         lines.append(f"  -- {len(table.columns) - len(shown)} more columns")
     if len(table.primary_key) > 1:
         lines.append(f"  PRIMARY KEY ({_names(table.primary_key, dialect)}),")
+    lines += [f"  UNIQUE ({_names(key, dialect)})," for key in table.unique_keys if len(key) > 1]
     return "\n".join(lines)
 
 
 def _column(column: Column, table: Table, dialect: Dialect, *, with_values: bool) -> str:
     parts = [quoted_name(column.name, dialect), re.sub(r"[^\w ,()]", "", column.type)[:40] or "TEXT"]
+    said = _said(tuple(column.display_names.values()), column.synonyms, column.comment)
     if table.primary_key == (column.name,):
         parts.append("PRIMARY KEY")
     elif not column.nullable:
         parts.append("NOT NULL")
-    said = _said(tuple(column.display_names.values()), column.synonyms, column.comment)
+    if (column.name,) in table.unique_keys:
+        parts.append("UNIQUE")
+    elif with_values and _is_measured_unique(column, table):
+        said = "; ".join(filter(None, (said, "unique")))
     if with_values and column.values and not column.personal:
         said = "; ".join(filter(None, (said, _values(column))))
     if with_values and column.profile is not None and not column.personal:
         said = "; ".join(filter(None, (said, _profile(column.profile))))
     return f"  {' '.join(parts)},{said and f'  -- {said}'}"
+
+
+def _is_measured_unique(column: Column, table: Table) -> bool:
+    """Return whether a whole reading of the table found each value once, where no key says so."""
+    rows = table.row_estimate or 0
+    return rows > 1 and column.distinct_count == rows and table.primary_key != (column.name,)
+
+
+def _rows(count: int) -> str:
+    """Return how many rows a table has, so rounded that a few more leave a prompt as it is.
+
+    >>> _rows(1_234), _rows(7)
+    ('about 1,200 rows', 'about 7 rows')
+    """
+    digits = max(0, len(str(count)) - 2)
+    return f"about {round(count, -digits):,} rows"
 
 
 def _profile(profile: ColumnProfile) -> str:
