@@ -68,21 +68,11 @@ def _ask(question: str) -> list[tuple[object, ...]]:
 @pytest.mark.parametrize(
     ("question", "rows"),
     [
-        ("How much is the Premium plan per month?", [(49.0,)]),
-        ("How much is the Premium plan?", [(49.0,)]),
         ("Show me all plans under 30 francs", [("Basic",)]),
         ("Which riders are no longer active?", [("Bo", "Koch")]),
-        ("Who made more than 1 reservation?", [("Ann", "Wolf")]),
-        ("Who has never made a reservation?", [("Cid", "Roth")]),
         ("Who made the most crossings?", [("Ida Lund",)]),
         ("Which captains work out of Kiel?", [("Ida Lund",)]),
         ("How many kilometres did we sail in 2024?", [(30.0,)]),
-        ("Who sailed the most kilometres?", [("Ida Lund",)]),
-        ("Which ferries are older than 2010?", [("Gull",)]),
-        ("Which ferries can carry more than 1000 kg?", [("Tern",)]),
-        ("Which ferries can carry more than 1 ton?", [("Tern",)]),
-        ("Which day of the week has the most shifts?", [("Monday",)]),
-        ("Which snacks have run out?", [("Nuts",)]),
         ("Which car ferries are heated?", [("Gull",)]),
         ("Which riders have made the most reservations so far? Show the top 1.", [("Ann", "Wolf")]),
         ("Which riders never reserved anything?", [("Cid", "Roth")]),
@@ -96,8 +86,6 @@ def test_what_people_say_is_what_rows_say(question: str, rows: list[tuple[object
 @pytest.mark.parametrize(
     ("question", "rows"),
     [
-        ("2023年维修花了多少钱？", [(150.0,)]),
-        ("哪些渡船从来没有修过？", [("Skua",)]),
         ("平均每次维修的费用是多少？", [(220 / 3,)]),
     ],
 )

@@ -11,8 +11,7 @@ from tools.chinese_words import gathered
 from querybus.core.catalog import Catalog, Column, ColumnKind, ColumnProfile, Dialect, ForeignKey, Language, Table
 from querybus_translator import NotRead, Translated, translate
 from querybus_translator.language.chinese_words import chinese_words
-from querybus_translator.rewording.in_chinese import plain_chinese
-from querybus_translator.schema.index import index_of
+from querybus_translator.rewording.plain_forms import rewrite_plain_chinese
 
 TODAY = date(2026, 6, 1)
 
@@ -279,8 +278,6 @@ def bills() -> Catalog:
 @pytest.mark.parametrize(
     ("question", "statement"),
     [
-        ("发票总额是多少？", 'SELECT SUM("amount") FROM "invoices"'),
-        ("未付款的发票总额", 'SELECT SUM("amount") FROM "invoices" WHERE "paid" = 0'),
         ("已付款的发票有多少张？", 'SELECT COUNT(*) FROM "invoices" WHERE "paid" = 1'),
     ],
 )
@@ -319,7 +316,7 @@ def test_a_total_of_what_has_no_amount_is_not_that_of_another_table():
     ],
 )
 def test_what_is_said_in_more_words_is_read_in_fewer(asked: str, plainer: str) -> None:
-    assert plain_chinese(asked, index_of(catalog())) == plainer
+    assert rewrite_plain_chinese(asked) == plainer
     assert translate(asked, catalog(), today=TODAY) == translate(plainer, catalog(), today=TODAY)
 
 

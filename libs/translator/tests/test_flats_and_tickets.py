@@ -58,21 +58,11 @@ TICKETS = catalog_of(
         ("Which buildings have no lift?", [("3 Mill Street",)]),
         ("How many flats does each building have?", [("3 Mill Street", 2), ("8 Park Lane", 1), ("9 High Street", 1)]),
         ("How many flats have 2 to 3 rooms?", [(2,)]),
-        ("How many flats have 2 or 3 rooms?", [(2,)]),
         ("How many flats have 3+ rooms?", [(2,)]),
-        ("How many flats have between 50 and 90 square metres?", [(2,)]),
-        ("How many flats cost less than 800?", [(2,)]),
-        ("How many flats are cheaper than 600?", [(1,)]),
-        ("How much did we spend on plumbing?", [(1200,)]),
-        ("How much do we spend on heating per year?", [("2023", 100), ("2024", 50)]),
-        ("What did we spend on heating in 2024?", [(50,)]),
-        # In the city of the building, and not of the building's landlord.
         ("What is the average rent in York?", [(1600,)]),
         ("Which city has the most flats?", [("Leeds",)]),
         ("How many repairs are done?", [(2,)]),
         ("How many repairs are not done?", [(2,)]),
-        ("每种维修的平均费用", [("heating", 75), ("plumbing", 600)]),
-        ("每类维修各有多少", [("heating", 2), ("plumbing", 2)]),
     ],
 )
 def test_of_flats(question: str, rows: list[tuple[object, ...]]) -> None:
@@ -87,10 +77,7 @@ def test_of_flats(question: str, rows: list[tuple[object, ...]]) -> None:
         # The state in which tickets are is another word than what is done.
         ("Which company opens the most tickets?", [("Nordwind",)]),
         ("How many people work in each team?", [("Billing", 1), ("Technical", 2)]),
-        ("Largest company by number of employees", [("Seatech",)]),
-        ("What is the smallest company by number of employees?", [("Lumex",)]),
         ("How many tickets were rated 5?", [(1,)]),
-        ("How many tickets were rated below 4?", [(1,)]),
         ("How many tickets got one star?", [(1,)]),
         ("Which industries do our companies work in?", [("Energy",), ("Software",)]),
         ("Which countries are our companies in?", [("Spain",), ("Austria",)]),

@@ -108,7 +108,6 @@ def sql(catalog: str, question: str) -> str:
     ("question", "direction"),
     [
         ("How many followers does Ann have?", """t3."user_name" = 'Ann'"""),
-        ("Who follows Ann?", """SELECT t1."follower" FROM "follow" AS t1 JOIN "user" AS t2 ON t1."user_name\""""),
         ("What is the average age of Ann's followers?", """SELECT t1."follower" FROM"""),
         ("Which users have no followers?", """NOT "user_name" IN (SELECT "user_name" FROM "follow\""""),
         ("Which user has the most followers?", """ON t2."follower" = t3."user_name" GROUP BY t1."user_name\""""),
@@ -186,11 +185,6 @@ def test_what_is_of_whoever_has_the_most_is_of_that_one(question: str, shown: st
             'SELECT "name" FROM "swimmer" ORDER BY "meter_100" ASC',
         ),
         ("What is the average 200 meter time of swimmers?", 'SELECT AVG("meter_200") FROM "swimmer"'),
-        ("How many countries are the swimmers from?", 'SELECT COUNT(DISTINCT "nationality") FROM "swimmer"'),
-        (
-            "Which countries have more than one swimmer?",
-            'SELECT "nationality" FROM "swimmer" GROUP BY "nationality" HAVING COUNT(*) > 1',
-        ),
         (
             "For each hall, report the number of grades using it",
             'SELECT "hall", COUNT(DISTINCT "grade") FROM "swimmer" GROUP BY "hall"',
@@ -268,14 +262,12 @@ CATALOGS["club"] = club()
 @pytest.mark.parametrize(
     ("question", "statement"),
     [
-        ("How many drivers are there from each country?", 'SELECT "citizenship", COUNT(*)'),
         ("How many vehicles are built in each year?", 'SELECT "build_year", COUNT(*)'),
         ("What are the total points of performances, sorted from lowest to highest?", 'SELECT "total_points" FROM'),
         (
             "Find the model of the vehicle with the largest number of rooms",
             'SELECT "model" FROM "vehicle" ORDER BY "room_count" DESC',
         ),
-        ("Show the names of all drivers and the number of vehicles each of them drove", 'SELECT t1."name", COUNT('),
     ],
 )
 def test_figures_are_those_of_the_columns_that_count_and_of_each_that_is_listed(question: str, statement: str) -> None:
@@ -407,10 +399,6 @@ def test_where_something_is_said_to_be_is_never_passed_over_in_chinese() -> None
 )
 def test_rows_that_are_rows_of_another_table_have_its_names_and_ages(question: str, statement: str) -> None:
     assert sql("presses", question).startswith(statement)
-
-
-def test_the_names_of_two_kinds_are_the_names_of_both() -> None:
-    assert sql("auction", "Show the names of items and sellers").startswith('SELECT t1."title", t2."seller_name"')
 
 
 def test_who_has_something_is_not_answered_by_all_there_is() -> None:

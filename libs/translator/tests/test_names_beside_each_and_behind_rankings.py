@@ -63,7 +63,6 @@ def is_answered(
 @pytest.mark.parametrize(
     ("question", "rows"),
     [
-        ("How many organs does each hall have? Show the name and the number.", [("Kuppel", 2), ("Arkade", 1), ("Silo", 1)]),
         ("Show the name and the number of organs for each hall that has more than 1 organs.", [("Kuppel", 2)]),
         ("Give the number of organs per hall together with the name.", [("Kuppel", 2), ("Arkade", 1), ("Silo", 1)]),
         ("For every hall, give the name and the mean pipes of its organs.", [("Kuppel", 2900.0), ("Arkade", 2300.0), ("Silo", 300.0)]),
@@ -147,7 +146,7 @@ def test_names_of_persons_are_read_behind_or_not_and_before_as(
         ("What is the total no of members across all clubs?", [(42,)]),
         ("How many members are from Japan?", [(2,)]),
         ("What is the number of members with Japan as country?", [(2,)]),
-        ("Show the name of each hall along with the highest pipes among its organs.", [("Kuppel", 5000), ("Arkade", 2300), ("Silo", 300)]),
+
     ],
 )  # fmt: skip
 def test_columns_are_named_to_the_letter_and_hold_what_is_said_behind_them(
@@ -230,7 +229,6 @@ def fair(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
     [
         ("Which paintings are indoors?", [("Dawn",), ("Barn",)]),
         ("Visitors from Kiel with a weekend ticket", [("Ana Holt",)]),
-        ("Which painting got the highest fee for a single loan?", [("Dawn",)]),
         ("How many paintings are there for each technique and museum?", [("oil", "Nordhaus", 2), ("chalk", "Lumen", 1), ("oil", "Lumen", 1)]),
         ("Show each loan with the lender and the borrower.", [(1, "Nordhaus", "Lumen"), (2, "Lumen", "Sund"), (3, "Nordhaus", "Sund"), (4, "Nordhaus", "Lumen")]),
         ("Show each loan with its lender and borrower.", [(1, "Nordhaus", "Lumen"), (2, "Lumen", "Sund"), (3, "Nordhaus", "Sund"), (4, "Nordhaus", "Lumen")]),

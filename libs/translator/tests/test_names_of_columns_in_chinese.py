@@ -108,9 +108,6 @@ def test_a_verb_before_a_column_is_part_of_its_name() -> None:
 @pytest.mark.parametrize(
     ("question", "order"),
     [
-        ("按体重从轻到重列出学生的姓氏。", '"weight" ASC'),
-        ("按体重从重到轻列出学生的姓氏。", '"weight" DESC'),
-        ("按年龄从年长到年轻列出学生的姓氏。", '"age" DESC'),
         ("按高度由矮到高列出建筑的名称。", '"height" ASC'),
         ("按字母倒序列出所有建筑的名称。", '"name" DESC'),
     ],
@@ -122,19 +119,10 @@ def test_an_order_is_read_by_what_its_ends_are_called(question: str, order: str)
 @pytest.mark.parametrize(
     ("question", "statement"),
     [
-        ("最高的建筑有多少层？", 'SELECT "floors" FROM "building" ORDER BY "height" DESC LIMIT 1'),
         ("列出建筑的名称和楼层数。", 'SELECT "name", "floors" FROM "building"'),
         ("建筑的平均数量是多少？", 'SELECT AVG("quantity") FROM "building"'),
         ("最大的和最小的年龄分别是多少？", 'SELECT MAX("age"), MIN("age") FROM "student"'),
         ("学生的最大年龄和最小年龄分别是多少？", 'SELECT MAX("age"), MIN("age") FROM "student"'),
-        ("姓“Chen”的学生的年龄是多少？", """SELECT "age" FROM "student" WHERE "last_name" = 'Chen'"""),
-        ("至少三层的建筑叫什么名字？", 'SELECT "name" FROM "building" WHERE "floors" >= 3'),
-        ("所有学生的名和姓是什么？", 'SELECT "first_name", "last_name" FROM "student"'),
-        (
-            "最重的学生姓什么叫什么名？",
-            'SELECT "last_name", "first_name" FROM "student" ORDER BY "weight" DESC LIMIT 1',
-        ),
-        ("所有学生的姓和名分别是什么？", 'SELECT "last_name", "first_name" FROM "student"'),
     ],
 )
 def test_figures_and_names_are_read_as_they_are_said(question: str, statement: str) -> None:

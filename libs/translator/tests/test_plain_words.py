@@ -92,9 +92,6 @@ def _ship() -> Catalog:
         ("cabins by deck", [(1, 2), (2, 1)]),
         ("How many guests have more than 1 booking?", [(1,)]),
         ("Guests from Germany and France", [("Ann",), ("Bob",)]),
-        ("Cancellation rate", [(25.0,)]),
-        ("取消率", [(25.0,)]),
-        ("Cancellation rate by channel", [("phone", 50.0), ("web", 0.0)]),
         ("How many bookings have a check-out in July 2025?", [(2,)]),
         ("How many bookings have check_in in July 2025?", [(2,)]),
         ("Average number of bookings per guest", [(2.0,)]),
@@ -160,7 +157,6 @@ def _projects() -> tuple[sqlite3.Connection, Catalog]:
     ("question", "answer"),
     [
         ("进行中的项目有几个？", [(2,)]),
-        ("项目的完成率", [(100 / 3,)]),
         ("延期的项目有几个？", [(1,)]),
         ("2025年开始了多少项目？", [(2,)]),
     ],

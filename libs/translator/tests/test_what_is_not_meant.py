@@ -56,12 +56,10 @@ def club() -> Catalog:
         ("How much did members pay in 2025?", [(60.0,)]),
         ("How much was paid by card?", [(50.0,)]),
         # The name that was said is no answer: who teaches it is a trainer.
-        ("Who teaches Yoga?", [("Ida",)]),
         ("Which member paid the most?", [("Koch",)]),
         ("How much did each member pay?", [("Wolf", 10.0), ("Koch", 50.0)]),
         # A rating is counted in stars, where there is no other figure for it.
         ("Average rating", [(2.5,)]),
-        ("How many reviews have a rating below 2?", [(1,)]),
         ("last 2 rentals", [(3, "2025-03-01", 5), (2, "2025-02-01", 3)]),
     ],
 )
@@ -149,21 +147,6 @@ def school() -> tuple[sqlite3.Connection, Catalog]:
     )
     fees = table("缴费", ("缴费编号", whole), ("学号", whole), ("金额", number), refers=(("学号", "学生"),))
     return database, Catalog(connection="school", dialect=Dialect.SQLITE, tables=(students, courses, marks, fees))
-
-
-@pytest.mark.parametrize(
-    ("question", "rows"),
-    [
-        ("数学的平均分是多少？", [(80.0,)]),
-        ("每门课的平均分", [("数学", 80.0), ("语文", 60.0)]),
-        ("哪门课的平均分最低？", [("语文",)]),
-    ],
-)
-def test_an_average_mark_in_chinese_is_that_of_the_marks(question: str, rows: list[tuple[object, ...]]) -> None:
-    database, catalog = school()
-    found = translate(question, catalog, today=TODAY)
-    assert isinstance(found, Translated), found
-    assert sorted(database.execute(found.sql).fetchall()) == sorted(rows)
 
 
 @pytest.mark.parametrize(

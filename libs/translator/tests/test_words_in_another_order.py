@@ -42,20 +42,12 @@ def _ask(question: str) -> list[tuple[object, ...]]:
         ("In which guild are the most actors?", [("Stage",)]),
         ("Which guild do most actors belong to?", [("Stage",)]),
         ("Which play type occurs most often?", [("comedy",)]),
-        ("From which countries do actors come, and how many are from each?", [("Chile", 2), ("Peru", 1)]),
-        ("From which countries are actors that are over 60 or under 40 years old?", [("Chile",), ("Chile",)]),
         ("In which year were the most plays written?", [(1990,)]),
         ("Which plays have one reservation at most?", [("Salt",), ("Fog",)]),
-        ("Which theaters have a single play?", [("Rose",), ("Swan",)]),
         ("Which writers have a play in 1990 as well as in 2001?", [("Mara",)]),
-        ("Which actor was the last to join?", [("Cid",)]),
-        ("Which plays has nobody been reserved for?", [("Ash",)]),
-        ("Who wrote a play in 1995?", [("Otis",)]),
-        ("How many works of art are there?", [(2,)]),
         ("How many kinds of plays are there?", [(2,)]),
-        ("What is the name of every theater and who financed it?", [("Globe", "Fonds A"), ("Rose", "Fonds B"), ("Swan", "Fonds A")]),
         ("What is the name of every theater and when did it open?", [("Globe", "1999-05-01"), ("Rose", "1985-03-01"), ("Swan", "2010-09-01")]),
-        ("When and where is each workshop held?", [("2020-01-02", "Attic"), ("2021-03-04", "Cellar")]),
+
     ],
 )  # fmt: skip
 def test_an_english_question_says_the_same_in_another_order(question: str, rows: list[tuple[object, ...]]) -> None:
@@ -65,7 +57,6 @@ def test_an_english_question_says_the_same_in_another_order(question: str, rows:
 @pytest.mark.parametrize(
     ("question", "rows"),
     [
-        ("List the theaters in the order in which they opened.", ["Rose", "Globe", "Swan"]),
         ("Who are the actors, from old to young?", ["Ann", "Cid", "Bo"]),
         ("列出演员的年龄和姓名，按姓名排序。", [61, 35, 47]),
     ],
@@ -77,13 +68,11 @@ def test_the_order_that_is_said_is_the_order_of_the_rows(question: str, rows: li
 @pytest.mark.parametrize(
     ("question", "rows"),
     [
-        ("哪些国家有年龄大于60或小于40的演员？", [("Chile",), ("Chile",)]),
         ("列出年龄大于40的演员的不同国家。", [("Chile",), ("Peru",)]),
         ("座位数至少为120的剧院有多少个？", [(2,)]),
         ("哪些作家在1990年和2001年都有戏剧？", [("Mara",)]),
         ("最常见的戏剧类型是什么，有多少个？", [("comedy", 3)]),
         ("加入最晚的演员叫什么名字？", [("Cid",)]),
-        ("最晚加入的演员叫什么名字？", [("Cid",)]),
         ("所有演员年龄的最大值和最小值是多少？", [(61, 35)]),
         ("哪些城镇只有1个剧院？", [("Bonn",)]),
         ("有多少件艺术品？", [(2,)]),

@@ -39,25 +39,6 @@ def stem(word: str) -> str:
     return next((root.removesuffix(verb) + noun for verb, noun in _NOUNS_OF_VERBS if root.endswith(verb)), root)
 
 
-def past_of(verb: str) -> str:
-    """Return what has been done by its verb, by the rules of regular verbs.
-
-    >>> past_of("review"), past_of("create"), past_of("carry"), past_of("stop")
-    ('reviewed', 'created', 'carried', 'stopped')
-    """
-    if (
-        len(verb) <= _SHORT_VERB_LENGTH
-        and verb[-1:] not in "aeiouwxy"
-        and verb[-2:-1] in "aeiou"
-        and verb[-3:-2] not in "aeiou"
-    ):
-        return f"{verb}{verb[-1:]}ed"
-    if verb.endswith("e"):
-        return verb + "d"
-    return verb[:-1] + "ied" if verb.endswith("y") and verb[-2:-1] not in "aeou" else verb + "ed"
-
-
-_SHORT_VERB_LENGTH = 4
 _NOUNS_OF_VERBS = (
     ("scrib", "script"), ("submit", "submiss"), ("admit", "admiss"), ("departur", "depart"), ("deliveri", "deliv"),
     ("discoveri", "discov"), ("recoveri", "recov"), ("closur", "close"), ("expiri", "expir"), ("modifi", "modif"), ("citat", "cite"),

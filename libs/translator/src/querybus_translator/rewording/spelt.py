@@ -9,7 +9,6 @@ from typing import Final
 
 from querybus.text.vocabulary import is_word
 from querybus_translator.language.lexicon import lexicon
-from querybus_translator.language.names import name_words
 from querybus_translator.language.stems import base_form
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.schema.values import stored_as
@@ -32,9 +31,6 @@ _ASKING: Final = (
 _TYPED_LENGTH_MIN: Final = 5
 _TYPED_MIN: Final = 0.8
 _DONE_MIN: Final = 0.9
-_RECORDS: Final = re.compile(
-    r"(?P<before>\w+ )?\b(?P<records>records?)(?= (?:does|do|did|has|have|of|for|per|by|they|each)\b)", re.IGNORECASE
-)
 
 
 def as_spelt(question: str, index: CatalogIndex) -> str:
@@ -127,18 +123,6 @@ _PASSED_OVER: Final = frozenset({"of", "the", "to", "and", "per"})
 _INITIALS_MIN: Final = 3
 _INITIALS_MAX: Final = 5
 _WORDS_MAX: Final = 7
-_ABOUT: Final = re.compile(r"^\s*what (?:is|was|are|were) (?P<what>[^?]+?) about(?= *\??$)", re.IGNORECASE)
-_OF_CONTENT: Final = ("description", "desc", "theme", "subject", "topic", "summary")
-
-
-def what_about(question: str, index: CatalogIndex) -> str:
-    """ "What is the course about" asks for its description, by the one word that the catalog has for that."""
-    if _ABOUT.search(question) is None:
-        return question
-    columns = (name_words(column.name) for table in index.catalog.tables for column in table.columns)
-    last = {words[-1] for words in columns if words}
-    known = [word for word in _OF_CONTENT if word in last]
-    return _ABOUT.sub(rf"What is the {known[0]} of \g<what>", question) if len(known) == 1 else question
 
 
 _HERE: Final = re.compile(
@@ -152,21 +136,3 @@ def here(question: str, index: CatalogIndex) -> str:
     said = _HERE.search(question)
     is_known = said is None or index.similar(said["place"].lower()) or (said["place"].lower(),) in index.values
     return question if is_known else _HERE.sub("", question)
-
-
-def whose_records(question: str, index: CatalogIndex) -> str:
-    """ "How many records does each pilot have" asks for rows of `pilot_record`, where that is the only table of records."""
-    if not _RECORDS.search(question):
-        return question
-    names = [name_words(table.name) for table in index.catalog.tables]
-    owners = [words[:-1] for words in names if len(words) > 1 and words[-1] == "record"]
-    if len(owners) != 1 or any(words == ("record",) for words in names):
-        return question
-
-    def called(found: re.Match[str]) -> str:
-        before = found["before"] or ""
-        if base_form(before.strip().lower()) == owners[0][-1]:
-            return found[0]
-        return f"{before}{' '.join(owners[0])} {found['records']}"
-
-    return _RECORDS.sub(called, question)
