@@ -539,6 +539,19 @@ async def test_a_confirmed_change_is_judged_again_from_the_asking_query_s_draft_
     assert [(attempt.sql, attempt.validated) for attempt in result.attempts] == [(DELETE, True)]
 
 
+async def test_where_a_second_person_is_needed_the_askers_own_yes_is_not_approved() -> None:
+    both = Stores(policy=ConnectionPolicy(access=Access.READ_WRITE, rows_affected_max=50, second_person=True))
+    draft = own(DELETE)
+    asked = await run(draft, both)
+    assert asked.body.confirmation.needs_second_person
+    logs = Logs([Stored(draft), Stored(asked)])
+    for approver in ("", asked.user):
+        refused = await run(yes(asked, confirmed_by=approver), both, logs=logs)
+        assert not (isinstance(refused, Envelope) and isinstance(refused.body, Approved)), approver
+    approved = await run(yes(asked, confirmed_by="bob"), both, logs=logs)
+    assert isinstance(approved.body, Approved)
+
+
 async def test_what_nobody_asked_is_not_approved() -> None:
     draft = own(DELETE)
     asked = await run(draft, WRITES)

@@ -16,6 +16,7 @@ from querybus.core.messages import Asked, Concluded, Outcome
 from querybus.core.subjects import EventAddress, EventName, StageName
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.use_cases.followups.confirm import CONFIRM_MS_MAX, ConfirmRequest, confirmed
+from querybus_gateway.use_cases.resources import may_approve
 
 from .stack_of_tests import ApiStack, api_stack
 
@@ -109,6 +110,55 @@ def test_what_was_not_asked_this_way_cannot_be_confirmed(
     made = confirmed(log, request_, credential, now)
     assert isinstance(made, Problem)
     assert made.code is code
+
+
+SECOND = WRITE.model_copy(update={"needs_second_person": True})
+
+
+def test_a_change_that_needs_a_second_person_is_confirmed_by_another_analyst_for_its_asker() -> None:
+    made = confirmed([asking(SECOND)], yes(), BOB, NOW)
+    assert isinstance(made, Envelope)
+    assert (made.user, made.audience, made.body.confirmed_by) == ("ann", "business", "bob")
+    own = confirmed([asking()], yes(), ANN, NOW)
+    assert isinstance(own, Envelope)
+    assert "confirmed_by" not in own.model_dump_json()
+
+
+@pytest.mark.parametrize(
+    ("credential", "confirmation", "now", "code"),
+    [
+        (ANN, SECOND, NOW, ProblemCode.SCOPE),
+        (ANN.model_copy(update={"audience": "analyst"}), SECOND, NOW, ProblemCode.SCOPE),
+        (BOB.model_copy(update={"audience": "business"}), SECOND, NOW, ProblemCode.SCOPE),
+        (BOB.model_copy(update={"connections": ("other",)}), SECOND, NOW, ProblemCode.SCOPE),
+        (BOB, SECOND, NOW + CONFIRM_MS_MAX + 1, ProblemCode.NOT_CONFIRMABLE),
+        (BOB, WRITE, NOW, ProblemCode.NOT_CONFIRMABLE),
+    ],
+)
+def test_nobody_else_says_the_second_yes(
+    credential: Credential, confirmation: Confirmation, now: int, code: ProblemCode
+) -> None:
+    made = confirmed([asking(confirmation)], yes(), credential, now)
+    assert isinstance(made, Problem)
+    assert made.code is code
+
+
+@pytest.mark.parametrize(
+    ("changes", "confirmation", "may"),
+    [
+        ({}, SECOND, True),
+        ({}, WRITE, False),
+        ({"user": "ann"}, SECOND, False),
+        ({"audience": "business"}, SECOND, False),
+        ({"tenant": "other"}, SECOND, False),
+        ({"connections": ("other",)}, SECOND, False),
+        ({"connections": ("shop",)}, SECOND, True),
+    ],
+)
+def test_an_analyst_of_the_tenant_reads_another_persons_query_only_to_approve_it(
+    changes: dict[str, Any], confirmation: Confirmation, may: bool
+) -> None:
+    assert may_approve([asking(confirmation)], BOB.model_copy(update=changes)) is may
 
 
 @pytest.mark.connected

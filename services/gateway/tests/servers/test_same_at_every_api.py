@@ -245,6 +245,40 @@ async def test_a_confirmation_and_its_yes(stack: ApiStack, credential: str) -> N
     assert done["answer"]["outcome"] == "answered"
 
 
+async def test_a_second_persons_yes(stack: ApiStack) -> None:
+    asked = Confirmation(
+        reason="write",
+        kind="UPDATE",
+        sql_sha256=HASH,
+        table="orders",
+        columns=("x",),
+        rows_affected_max=20,
+        needs_second_person=True,
+    )
+
+    async def scenario(api: Api, _: str) -> list[Any]:
+        async with stack.client() as ann:
+            query = (await ann.call("ask", QUESTION))["query_id"]
+        hidden = await api.read(query)
+        await conclude(stack, query, Outcome.CONFIRMATION, confirmation=asked, sql="UPDATE orders SET x = 1")
+        async with stack.client() as ann:
+            own = await ann.call("confirm", {"query_id": query, "sql_sha256": HASH})
+        shown = await api.read(query, wait=WAIT)
+        yes = await api.confirm(query, {"sql_sha256": HASH, "rows_affected_max": 15})
+        body = (await stack.log(id_of(yes)))[0].envelope().body
+        await conclude(stack, id_of(yes), Outcome.ANSWERED, result=MIXED)
+        done = await api.read(id_of(yes), wait=WAIT)
+        async with stack.client() as ann:
+            hers = await ann.call("answer", {"query_id": id_of(yes)})
+        return [hidden, own["code"], shown, body.confirmed_by, done, hers["outcome"]]
+
+    hidden, own, shown, approver, done, hers = await same(stack, scenario, credential="lab")
+    assert (hidden.code, own, approver) == ("not_found", "scope", "bob")
+    assert shown["answer"]["sql"] == "UPDATE orders SET x = 1"
+    assert shown["answer"]["confirmation"]["needs_second_person"]
+    assert (done["answer"]["outcome"], hers) == ("answered", "answered")
+
+
 async def test_a_cancellation(stack: ApiStack) -> None:
     async def scenario(api: Api, _: str) -> list[Any]:
         query = id_of(await api.ask(QUESTION))

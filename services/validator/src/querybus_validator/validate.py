@@ -334,6 +334,7 @@ async def _ask_to_change(context: _Context, body: Drafted) -> Envelope[Concluded
                 rows_affected=rows,
                 rows_known=known,
                 rows_affected_max=min(proposed if proposed is not None else most, most),
+                needs_second_person=context.policy.second_person,
             ),
             analysis=body.analysis,
             notes=body.notes,
@@ -424,6 +425,8 @@ async def _confirmed(context: _Context, asking: tuple[Drafted, Concluded] | None
     change = _change(context, drafted.draft.sql)
     if isinstance(change, Failure):
         return change
+    if context.policy.second_person and confirmed.confirmed_by in ("", envelope.user):
+        return _not_confirmed(context, "this connection takes changes that a second person has confirmed")
     if change.sql_sha256 != confirmed.sql_sha256:
         return _not_confirmed(context, "the statement would no longer be what was confirmed; ask again")
     if confirmed.rows_affected_max > context.policy.rows_affected_max:

@@ -71,6 +71,12 @@ class Confirmation(Value):
     rows_known: Literal["exact", "estimate", "unknown"] = "unknown"
     rows_affected_max: int = Field(default=0, ge=0, description="what is proposed to be confirmed; 0 for `cost`")
 
+    needs_second_person: bool = Field(
+        default=False,
+        exclude_if=lambda value: not value,
+        description="an analyst other than the asker has to say yes",
+    )
+
     def without_names(self) -> Confirmation:
         """Return the same without names of the database."""
         return self.model_copy(update={"table": None, "columns": ()})

@@ -292,6 +292,7 @@ class Confirmed(Value):
     asking_query_id: str
     sql_sha256: str
     rows_affected_max: int = Field(ge=0)
+    confirmed_by: str = Field(default="", exclude_if=is_unset, description="the second person, if it was one")
 
 
 class Alternative(Value):

@@ -87,6 +87,11 @@ class Rules(BaseModel):
     statements_allowed: tuple[StatementKind, ...] | None = Field(
         default=None, description="None: every kind that the access takes"
     )
+    second_person: bool = Field(
+        default=False,
+        exclude_if=lambda value: not value,
+        description="a change is confirmed by an analyst other than its asker",
+    )
     only_verified: bool = Field(
         default=False,
         exclude_if=lambda value: not value,
@@ -219,6 +224,7 @@ def _narrowed(policy: ConnectionPolicy, rules: TenantRules) -> ConnectionPolicy:
         "columns_denied": _joined(policy.columns_denied, rules.columns_denied),
         "columns_masked": _joined(policy.columns_masked, rules.columns_masked),
         "row_filters": _all(policy.row_filters, rules.row_filters),
+        "second_person": policy.second_person or rules.second_person,
         "only_verified": policy.only_verified or rules.only_verified,
     }
     if rules.access is not None:

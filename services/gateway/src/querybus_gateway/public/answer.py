@@ -109,6 +109,7 @@ class ConfirmationView(View):
     rows_affected: int | None
     rows_known: Literal["exact", "estimate", "unknown"]
     rows_affected_max: int
+    needs_second_person: bool = Field(default=False, description="an analyst other than the asker has to confirm it")
     table: Annotated[str | None, ANALYSTS] = Field(default=None, description="for analysts")
     columns: Annotated[list[str], ANALYSTS] = Field(default=[], description="for analysts")
 

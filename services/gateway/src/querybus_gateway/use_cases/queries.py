@@ -56,6 +56,7 @@ from querybus_gateway.use_cases.resources import (
     finished_reply,
     first,
     is_reader,
+    may_approve,
     may_read,
     origin_of,
     reply_of,
@@ -360,7 +361,7 @@ class Queries:
             return _MISSING
         log = await self._ports.log.query(credential.tenant, query)
         if log:
-            return log if may_read(log, credential) else _MISSING
+            return log if may_read(log, credential) or may_approve(log, credential) else _MISSING
         waiting = await self._ports.submissions.get(credential.tenant, query)
         if waiting is None:
             return _MISSING

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from querybus.core.credential import Credential
 from querybus.core.envelope import Envelope, Undecodable
-from querybus.core.messages import Asked, Concluded, Finished, ForkedFrom
+from querybus.core.messages import Asked, Concluded, Confirmed, Finished, ForkedFrom, Outcome
 from querybus.core.subjects import EventName
 from querybus_gateway.lifecycle.conclusions import finished_of
 from querybus_gateway.ports import Entry
@@ -71,9 +71,15 @@ def reply_of(query: str, found: Sequence[Entry] | Queued, credential: Credential
         return Reply(query, resource_of(found.envelope, None), is_finished=False)
     resource = resource_of(first(found), found[-1].address.event)
     finished = finished_of(found)
-    return (
-        Reply(query, resource, is_finished=False) if finished is None else finished_reply(query, finished, credential)
-    )
+    if finished is None:
+        return Reply(query, resource, is_finished=False)
+    reply = finished_reply(query, finished, credential)
+    asking = None if is_reader(finished, credential) else asked_confirmation(found)
+    if asking is not None and asking.body.confirmation is not None:
+        # Whoever approves sees what would run, also where the asker reads no statements.
+        shown = {"sql": asking.body.sql, "confirmation": asking.body.confirmation.model_dump(mode="json")}
+        reply.resource["answer"] = {**reply.resource["answer"], **shown}
+    return reply
 
 
 def finished_reply(query: str, finished: Envelope[Finished], credential: Credential) -> Reply:
@@ -109,6 +115,40 @@ def is_reader(envelope: Envelope[Any], credential: Credential) -> bool:
     is_own = (envelope.tenant, envelope.user, envelope.shadow_of) == (credential.tenant, credential.user, None)
     is_for_audience = credential.audience == "analyst" or envelope.audience == "business"
     return is_own and is_for_audience and all(credential.may_use(name) for name in _connections_of(envelope))
+
+
+def asked_confirmation(log: Sequence[Entry]) -> Envelope[Concluded] | None:
+    """Return the conclusion that asked for a confirmation; None for a query that ended otherwise."""
+    for entry in log:
+        if entry.address.event is EventName.CONCLUDED:
+            try:
+                envelope = cast("Envelope[Concluded]", entry.envelope())
+            except Undecodable:
+                return None
+            body = envelope.body
+            if body.outcome is Outcome.CONFIRMATION and body.confirmation is not None and envelope.path:
+                return envelope
+    return None
+
+
+def may_approve(log: Sequence[Entry], credential: Credential) -> bool:
+    """Return whether the credential may say the second person's yes to a change that the query asks for, or has said it."""
+    try:
+        begun = first(log)
+    except Undecodable:
+        return False
+    is_second = begun.tenant == credential.tenant and begun.user != credential.user and begun.shadow_of is None
+    if not is_second or credential.audience != "analyst" or not credential.may_use(begun.connection):
+        return False
+    if isinstance(begun.body, Confirmed):
+        return begun.body.confirmed_by == credential.user
+    asking = asked_confirmation(log)
+    return (
+        asking is not None
+        and asking.body.confirmation is not None
+        and asking.body.confirmation.needs_second_person
+        and credential.may_use(asking.connection)
+    )
 
 
 def may_read(log: Sequence[Entry], credential: Credential) -> bool:

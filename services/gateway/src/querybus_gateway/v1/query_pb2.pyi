@@ -240,7 +240,7 @@ class PageCount(_message.Message):
     def __init__(self, count: _Optional[int] = ..., page_size: _Optional[int] = ...) -> None: ...
 
 class Confirmation(_message.Message):
-    __slots__ = ("reason", "kind", "sql_sha256", "rows_affected", "rows_known", "rows_affected_max", "table", "columns")
+    __slots__ = ("reason", "kind", "sql_sha256", "rows_affected", "rows_known", "rows_affected_max", "table", "columns", "needs_second_person")
     REASON_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     SQL_SHA256_FIELD_NUMBER: _ClassVar[int]
@@ -249,6 +249,7 @@ class Confirmation(_message.Message):
     ROWS_AFFECTED_MAX_FIELD_NUMBER: _ClassVar[int]
     TABLE_FIELD_NUMBER: _ClassVar[int]
     COLUMNS_FIELD_NUMBER: _ClassVar[int]
+    NEEDS_SECOND_PERSON_FIELD_NUMBER: _ClassVar[int]
     reason: str
     kind: str
     sql_sha256: str
@@ -257,7 +258,8 @@ class Confirmation(_message.Message):
     rows_affected_max: int
     table: str
     columns: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, reason: _Optional[str] = ..., kind: _Optional[str] = ..., sql_sha256: _Optional[str] = ..., rows_affected: _Optional[int] = ..., rows_known: _Optional[str] = ..., rows_affected_max: _Optional[int] = ..., table: _Optional[str] = ..., columns: _Optional[_Iterable[str]] = ...) -> None: ...
+    needs_second_person: bool
+    def __init__(self, reason: _Optional[str] = ..., kind: _Optional[str] = ..., sql_sha256: _Optional[str] = ..., rows_affected: _Optional[int] = ..., rows_known: _Optional[str] = ..., rows_affected_max: _Optional[int] = ..., table: _Optional[str] = ..., columns: _Optional[_Iterable[str]] = ..., needs_second_person: _Optional[bool] = ...) -> None: ...
 
 class ReadingFilter(_message.Message):
     __slots__ = ("id", "text", "field", "value", "carried")

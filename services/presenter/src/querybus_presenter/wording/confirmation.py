@@ -20,6 +20,8 @@ def asking(confirmation: Confirmation, texts: Texts, *, with_names: bool) -> str
         said.append(words["names"].format(table=confirmation.table, columns=columns))
     if confirmation.reason == "write":
         said.append(words["not_yet"])
+    if confirmation.needs_second_person:
+        said.append(words["second_person"])
     return ("" if texts.language == "zh" else " ").join(said)
 
 

@@ -8,16 +8,15 @@ was asked longer ago than CONFIRM_MS_MAX has to be asked again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, cast
+from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from querybus.bus.log.publish import BusTrouble, Stored, address_of
-from querybus.core.asking_back import Confirmation
 from querybus.core.credential import Credential
-from querybus.core.envelope import Envelope, PathStep, Retries, Undecodable
+from querybus.core.envelope import Envelope, PathStep, Retries
 from querybus.core.ids import derived_id, is_id
-from querybus.core.messages import Concluded, Confirmed, Outcome
+from querybus.core.messages import Confirmed
 from querybus.core.stored.audit import AuditKind
 from querybus.core.subjects import EventName, StageName
 from querybus.ops.clock import Clock
@@ -25,7 +24,7 @@ from querybus_gateway.lifecycle.in_flight import OPEN_QUERIES_MAX, OpenQueries
 from querybus_gateway.ports import Entry, Events, Log
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.use_cases.queries import BUS_RETRY_SECONDS, PUBLISH_MS_MAX, Queries
-from querybus_gateway.use_cases.resources import Reply, resource_of
+from querybus_gateway.use_cases.resources import Reply, asked_confirmation, resource_of
 from querybus_gateway.use_cases.sign_in import Audit
 
 CONFIRM_MS_MAX: Final = 3_600_000
@@ -101,10 +100,18 @@ def confirmed(
     log: Sequence[Entry], request: ConfirmRequest, credential: Credential, now_ms: int
 ) -> Envelope[Confirmed] | Problem:
     """Return the first event of the new query, or why there is nothing to confirm; `log` is the asking query's."""
-    result = _asked(log)
-    if result is None:
+    asking = asked_confirmation(log)
+    confirmation = None if asking is None else asking.body.confirmation
+    if asking is None or confirmation is None:
         return Problem(ProblemCode.NOT_CONFIRMABLE, "the query did not end by asking for a confirmation")
-    asking, confirmation = result
+    is_asker = asking.user == credential.user
+    if confirmation.needs_second_person and (is_asker or credential.audience != "analyst"):
+        return Problem(
+            ProblemCode.SCOPE,
+            "another analyst of your tenant has to confirm this change: give them the query's id, they see and confirm it",
+        )
+    if not (is_asker or confirmation.needs_second_person):
+        return Problem(ProblemCode.NOT_CONFIRMABLE, "only its asker confirms this query")
     if credential.connections is not None and asking.connection not in credential.connections:
         return Problem(ProblemCode.SCOPE, "this credential may not use that connection any more")
     if confirmation.reason == "cost" and credential.audience != "analyst":
@@ -115,7 +122,12 @@ def confirmed(
         return Problem(ProblemCode.NOT_CONFIRMABLE, "it was asked too long ago; ask the question again")
     rows = confirmation.rows_affected_max if request.rows_affected_max is None else request.rows_affected_max
     return asking.with_body(
-        Confirmed(asking_query_id=asking.query_id, sql_sha256=confirmation.sql_sha256, rows_affected_max=rows),
+        Confirmed(
+            asking_query_id=asking.query_id,
+            sql_sha256=confirmation.sql_sha256,
+            rows_affected_max=rows,
+            confirmed_by="" if is_asker else credential.user,
+        ),
         query_id=derived_id("confirmed", asking.tenant, asking.query_id, confirmation.sql_sha256),
         asked_at=now_ms,
         deadline_at=now_ms + round(asking.options.deadline_seconds * 1_000),
@@ -123,17 +135,3 @@ def confirmed(
         attempts=(),
         path=(PathStep(stage=StageName.GATEWAY, event=EventName.CONFIRMED, started_at=now_ms, ended_at=now_ms),),
     )
-
-
-def _asked(log: Sequence[Entry]) -> tuple[Envelope[Any], Confirmation] | None:
-    """Return the conclusion that asked for a confirmation, and what it asked."""
-    for entry in log:
-        if entry.address.event is EventName.CONCLUDED:
-            try:
-                envelope = entry.envelope()
-            except Undecodable:
-                return None
-            body = cast("Concluded", envelope.body)
-            if body.outcome is Outcome.CONFIRMATION and body.confirmation is not None and envelope.path:
-                return envelope, body.confirmation
-    return None
