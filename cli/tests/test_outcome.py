@@ -47,3 +47,13 @@ def test_a_yes_is_asked_for_with_what_it_allows() -> None:
     assert "at most 1 row?" in yes_question("write", 1)
     assert "at most 1,200 rows?" in yes_question("write", 1_200)
     assert "Run it anyway?" in yes_question("cost", 0)
+
+
+def test_an_analyst_reads_which_model_wrote_the_statement_and_what_its_calls_took() -> None:
+    use = {"calls": 1, "tokens_in": 1_200, "tokens_out": 30, "tokens_cached": 0, "tokens_reasoning": 0, "cost": 0.0}
+    answer = {"outcome": "answered", "message": "There are 3.", "model": "gpt-8", "model_use": use}
+    out = Console(width=120, record=True, file=io.StringIO())
+    show(answer, out, with_path=True)
+    assert "model gpt-8: 1 call, 1,200 tokens in, 30 out" in out.export_text()
+    assert (as_json(answer)["model"], as_json(answer)["model_use"]) == ("gpt-8", use)
+    assert as_json({"outcome": "answered"})["model_use"] is None

@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from querybus.core.catalog import Dialect
 from querybus.core.envelope import drafted
 from querybus.core.messages import Draft, Drafted, Origin
-from querybus.core.model_use import ModelUse
+from querybus.core.stored.models import ModelUse
 from querybus.core.subjects import StageName
 from querybus.ops.log import configure_logging
 from querybus.ops.metrics import Metrics

@@ -9,8 +9,7 @@ from querybus.core.catalog import Dialect
 from querybus.core.envelope import Envelope, drafted
 from querybus.core.failure import Facts, Failure, FailureCode, ModelTrouble
 from querybus.core.messages import Analysis, Draft, Drafted, Origin
-from querybus.core.model_use import ModelUse
-from querybus.core.stored.models import Models, NamedModel
+from querybus.core.stored.models import Models, ModelUse, NamedModel
 from querybus.llm import ModelServiceSettings, NamedModels
 from querybus.llm.dialogue import ChatMessage, ModelReply
 from querybus.ops.metrics import Metrics

@@ -33,8 +33,8 @@ from querybus.core.messages import (
     ResultColumn,
     Scalar,
 )
-from querybus.core.model_use import NO_USE, ModelUse
 from querybus.core.options import Options
+from querybus.core.stored.models import NO_USE, ModelUse
 from querybus.core.subjects import EventName, StageName
 from querybus.text.disclosure import leaks
 from querybus.text.plain_answer import plain_finished

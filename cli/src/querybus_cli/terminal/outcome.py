@@ -75,6 +75,10 @@ def as_json(answer: Answer) -> dict[str, Any]:
         "chart": answer.get("chart"),
         "notes": answer.get("notes") or [],
         "explanation": answer.get("explanation", ""),
+        "written_by": answer.get("written_by"),
+        "model": answer.get("model", ""),
+        "model_trouble": answer.get("model_trouble"),
+        "model_use": answer.get("model_use"),
         "detail": answer.get("detail", ""),
         "query_id": answer.get("query_id"),
         "thread_id": answer.get("thread_id"),
@@ -118,6 +122,8 @@ def show(answer: Answer, console: Console, *, with_path: bool = False) -> None:
         parts.append(f"[dim]{escape(printable(str(answer['detail'])))}[/dim]")
     if with_path:
         parts.append(f"[dim]{path_line(answer)}[/dim]")
+        if use := use_line(answer):
+            parts.append(f"[dim]{escape(printable(use))}[/dim]")
     good = exit_code(answer) in (0, 3)
     console.print(
         Panel(Group(*parts), title=str(answer.get("outcome")), border_style="green" if good else "red", expand=False)
@@ -133,6 +139,22 @@ def show_statement(sql: str, console: Console) -> None:
 
     text = printable(statement_lines(sql))
     console.print(Syntax(text, "sql", theme="ansi_dark", background_color="default").highlight(text), soft_wrap=True)
+
+
+def use_line(answer: Answer) -> str:
+    """Return what the calls of models took, with the model that wrote the statement; empty where none was asked.
+
+    >>> use_line({"model": "m", "model_use": {"calls": 2, "tokens_in": 1500, "tokens_out": 40, "tokens_cached": 1024, "cost": 0.0123}})
+    'model m: 2 calls, 1,500 tokens in (1,024 cached), 40 out, cost 0.0123'
+    """
+    use = answer.get("model_use")
+    if not use:
+        return ""
+    cached = f" ({use['tokens_cached']:,} cached)" if use.get("tokens_cached") else ""
+    cost = f", cost {use['cost']:.4f}" if use.get("cost") else ""
+    named = f"model {answer['model']}" if answer.get("model") else "models"
+    calls = "1 call" if use["calls"] == 1 else f"{use['calls']} calls"
+    return f"{named}: {calls}, {use['tokens_in']:,} tokens in{cached}, {use['tokens_out']:,} out{cost}"
 
 
 _ASKED_OF: Final = {False: "Asked of “{}”.", True: "数据来源：“{}”。"}

@@ -39,7 +39,6 @@ from querybus_generator.prompts.question import CHAT_MARK
 from querybus_generator.prompts.template import fill
 from querybus_generator.prompts.texts import Texts
 from querybus_generator.reply.doubts import doubts_of
-from querybus_generator.reply.metered import MeteredModel
 from querybus_generator.reply.own_dialect import in_own_dialect
 from querybus_generator.reply.read import SaidReply, read_reply
 from querybus_generator.steps.ask_about_words import ask_about_vague_terms
@@ -110,6 +109,9 @@ async def generate(envelope: Drafting, delivery: Delivery, *, ports: Ports, reso
     """
     if ports.model is None:
         return await _generate(envelope, delivery, ports, resources)
+    # Loaded where a model is: a question without one has no use for it.
+    from querybus_generator.reply.metered import MeteredModel
+
     model = MeteredModel(ports.model, envelope.model_use, resources.tokens_per_question)
     outcome = await _generate(envelope, delivery, replace(ports, model=model), resources)
     if isinstance(outcome, Failure):

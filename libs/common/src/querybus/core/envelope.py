@@ -31,8 +31,8 @@ from querybus.core.messages import (
     Outcome,
     Returned,
 )
-from querybus.core.model_use import NO_USE, ModelUse, is_nothing_used
 from querybus.core.options import ExecutionMode, Options
+from querybus.core.stored.models import NO_USE, ModelUse, is_nothing_used
 from querybus.core.subjects import EventName, StageName
 from querybus.core.value import Value
 

@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from querybus.core.model_use import ModelUse, is_nothing_used
+from querybus.core.stored.models import ModelUse, is_nothing_used
 
 DETAIL_LENGTH_MAX: Final = 2_000
 

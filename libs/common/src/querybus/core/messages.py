@@ -14,9 +14,9 @@ from pydantic import Field
 from querybus.core.asking_back import Clarification, Confirmation, Option, OptionAction, Trigger
 from querybus.core.catalog import ColumnKind, Dialect, Language, Personal
 from querybus.core.failure import Facts, FailureCode, ModelTrouble, is_unset
-from querybus.core.model_use import ModelUse
 from querybus.core.requests.metrics_query import MetricsQuery
 from querybus.core.requests.refinement import Refinement
+from querybus.core.stored.models import ModelUse
 from querybus.core.subjects import EventName, StageName
 from querybus.core.value import Value
 

@@ -10,7 +10,6 @@ from querybus.llm.forms import form_of, model_of
 from querybus.llm.model import Limits, ModelClient
 from querybus.llm.registry import NamedModels
 from querybus.llm.settings import EmbeddingLimits, EmbeddingServiceSettings, ModelServiceSettings
-from querybus.llm.wire.chat import ChatAddress
 from querybus.ops.metrics import Metrics
 
 __all__ = [
@@ -30,6 +29,9 @@ def open_model(settings: ModelServiceSettings, metrics: Metrics) -> ModelClient 
     """Return the client that the settings describe, not yet started; None if they name no address."""
     if not settings.llm_base_url:
         return None
+    # Loaded where a model is: a question without one has no use for it.
+    from querybus.llm.wire.chat import ChatAddress
+
     return ModelClient(
         ChatAddress(form_of(model_of(settings, settings.llm_model), settings, os.environ)),
         model=split_provider(settings.llm_model)[1],

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from querybus.core.failure import Failure
-from querybus.core.model_use import ModelUse
+from querybus.core.stored.models import ModelUse
 
 
 @dataclass(frozen=True, slots=True)

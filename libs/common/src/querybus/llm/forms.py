@@ -11,7 +11,6 @@ from pydantic import SecretStr
 
 from querybus.core.stored.models import NamedModel, split_provider
 from querybus.llm.settings import BASE_URLS, KEY_VARIABLES, ModelServiceSettings
-from querybus.llm.wire.families import family_of
 from querybus.llm.wire.providers import ModelForm
 from querybus.llm.wire.transport import Additions
 
@@ -45,6 +44,9 @@ def model_of(settings: ModelServiceSettings, name: str) -> NamedModel:
 
 def form_of(model: NamedModel, settings: ModelServiceSettings, environment: Mapping[str, str]) -> ModelForm:
     """Return the form of a model. Its key is its variable's, else that of its provider, else that of the settings' address."""
+    # Loaded where a model is: a question without one has no use for it.
+    from querybus.llm.wire.families import family_of
+
     provider, wire_name = split_provider(model.model)
     family = family_of(wire_name)
     field = model.tokens_field or family.tokens_field

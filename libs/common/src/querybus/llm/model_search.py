@@ -17,7 +17,6 @@ from querybus.llm.dialogue import ChatMessage
 from querybus.llm.errors import Fault, FaultKind
 from querybus.llm.forms import form_of, model_of
 from querybus.llm.settings import KEY_VARIABLES, OPENAI_KEY, OPENAI_URL, ModelServiceSettings
-from querybus.llm.wire.chat import ChatAddress
 from querybus.llm.wire.json_client import GARBLED, JsonClient
 from querybus.ops.settings import load
 
@@ -148,6 +147,9 @@ async def try_model(
     server: ModelServer, model: str, key: SecretStr | None, settings: ModelServiceSettings
 ) -> ModelTrial | Fault:
     """Ask a model for one short reply over the network of the settings; return how it went."""
+    # Loaded where a model is: a question without one has no use for it.
+    from querybus.llm.wire.chat import ChatAddress
+
     if refusal := settings.network.refusal(server.base_url):
         return Fault(FaultKind.ADDRESS, refusal)
     # What the settings add to requests, such as a header with a secret, is for their own address alone.

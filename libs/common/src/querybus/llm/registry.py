@@ -14,8 +14,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from querybus.core.failure import Failure
-from querybus.core.model_use import NO_USE, ModelUse
-from querybus.core.stored.models import Models, NamedModel, Prompting
+from querybus.core.stored.models import NO_USE, Models, ModelUse, NamedModel, Prompting
 from querybus.llm.dialogue import ChatMessage, ModelReply, use_of
 from querybus.llm.errors import Fault, FaultKind, unavailable
 from querybus.llm.forms import form_of, model_of
@@ -24,7 +23,6 @@ from querybus.llm.model import Limits, ModelClient, OnText
 from querybus.llm.model_limits import Limit
 from querybus.llm.settings import ModelServiceSettings
 from querybus.llm.shared_limits import SharedCounters, SharedLimit
-from querybus.llm.wire.chat import ChatAddress
 from querybus.ops.clock import RandomBits, system_random_bits
 from querybus.ops.metrics import Metrics
 
@@ -172,6 +170,9 @@ class NamedModels:
     def _client(self, model: NamedModel) -> ModelClient:
         if (known := self._clients.get(model.name)) is not None:
             return known[1]
+        # Loaded where a model is: a question without one has no use for it.
+        from querybus.llm.wire.chat import ChatAddress
+
         form = form_of(model, self._settings, self._environment)
         limits = Limits.of(self._settings)
         client = ModelClient(

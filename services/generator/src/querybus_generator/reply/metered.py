@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from querybus.core.failure import Failure
-from querybus.core.model_use import NO_USE, ModelUse
-from querybus.core.stored.models import Prompting
+from querybus.core.stored.models import NO_USE, ModelUse, Prompting
 from querybus.llm.dialogue import ChatMessage, ModelReply, use_of
 from querybus.llm.errors import Fault, FaultKind, unavailable
 from querybus_generator.ports import ChatModel

@@ -17,7 +17,7 @@ from querybus.core.catalog import Catalog, Language
 from querybus.core.envelope import Envelope
 from querybus.core.failure import Failure
 from querybus.core.messages import Answer, Finished, Outcome, Result
-from querybus.core.model_use import ModelUse
+from querybus.core.stored.models import ModelUse
 from querybus.llm.dialogue import ChatMessage, use_of
 from querybus.ops.live_texts import read_text
 from querybus.text.disclosure import leaks
