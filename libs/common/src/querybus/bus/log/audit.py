@@ -40,7 +40,7 @@ class _Head:
     record: AuditRecord | None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Waiting:
     facts: AuditFacts
     words: Words | None
