@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pydantic import SecretStr, ValidationError
+from pydantic_core import to_jsonable_python
 
 from querybus.bus.admin.embedded_server import EmbeddedNatsError, server_binary
 from querybus.bus.admin.permissions import OPERATOR
@@ -120,7 +121,7 @@ def _option_defaults(environment: Mapping[str, str]) -> list[Check]:
                 f"correct {OPTION_DEFAULTS}; docs/options.md lists them",
             )
         ]
-    product = Options().model_dump(mode="json")
+    product = to_jsonable_python(dict(Options()))
     differing = {
         name: value
         for name, value in wanted.model_dump(mode="json", exclude_unset=True).items()

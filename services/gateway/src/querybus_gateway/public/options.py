@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final, Literal, NamedTuple
 
+from pydantic_core import to_jsonable_python
+
 from querybus.core.credential import Credential
 from querybus.core.options import OptionCaps, Options, RepairPolicy
 from querybus.core.stored.preferences import OPTIONS, Preferences
@@ -50,7 +52,7 @@ def options_view(credential: Credential, caps: OptionCaps, said: OptionDefaults)
 
     A choice that the server or the credential never grants is left out; `is_fixed` says that only one value is granted.
     """
-    held = capped_options(RequestOptions(), credential, caps, said.person, said.system).model_dump(mode="json")
+    held = _values(capped_options(RequestOptions(), credential, caps, said.person, said.system))
     person = {name: value for name in OPTIONS if (value := getattr(said.person, name)) is not None}
     system = said.system.model_dump(mode="json", exclude_unset=True)
     policy = said.tenant_policy.value if said.tenant_policy else None
@@ -79,14 +81,20 @@ def options_view(credential: Credential, caps: OptionCaps, said: OptionDefaults)
 
 def _granted(name: str, value: Any, credential: Credential, caps: OptionCaps) -> Any:
     asked = RequestOptions.model_validate({name: value})
-    return capped_options(asked, credential, caps, _NOBODY, RequestOptions()).model_dump(mode="json")[name]
+    return _values(capped_options(asked, credential, caps, _NOBODY, RequestOptions()))[name]
+
+
+def _values(options: Options) -> Json:
+    """Return every option as JSON has it, also those that an event leaves out by default."""
+    values: Json = to_jsonable_python(dict(options))
+    return values
 
 
 @cache
 def _facts() -> Mapping[str, Json]:
     """Return kind, lowest value, product default and the values to try against the caps, by option."""
     schema = Options.model_json_schema()
-    product = Options().model_dump(mode="json")
+    product = _values(Options())
     result: dict[str, Json] = {}
     for name, field in schema["properties"].items():
         form = next((item for item in field.get("anyOf", [field]) if item.get("type") != "null"), field)
