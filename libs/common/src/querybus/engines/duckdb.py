@@ -36,7 +36,7 @@ DUCKDB: Final = Engine(
     system_names=re.compile(r"sqlite_|pragma_|duckdb_|pg_"),
     functions=names(
         """
-        acosh add age any_value approx_count_distinct approx_quantile approx_top_k arg_max arg_max_null arg_min
+        acosh add age any_value approx_count_distinct approx_quantile approx_top_k apply arg_max arg_max_null arg_min
         arg_min_null argmax argmin array_agg array_aggregate array_append array_apply array_cat array_concat
         array_contains array_cosine_similarity array_cross_product array_distance array_distinct
         array_dot_product array_extract array_filter array_grade_up array_has array_has_all array_has_any
