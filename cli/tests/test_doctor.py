@@ -121,6 +121,7 @@ def test_prompts_of_an_own_directory_are_checked_with_file_and_line(
     assert "system.en.md:2: {{day}} is no place of this prompt" in checks[f"prompts {prompts}"]["detail"]
 
 
+@pytest.mark.process
 def test_a_model_that_may_not_be_called_is_refused_in_words_and_never_connected_to(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

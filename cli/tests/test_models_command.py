@@ -19,6 +19,8 @@ from querybus_cli.operations.operator import Place
 from querybus_cli.runtime import UsageError
 from tests.support.scripted_model import ScriptedModel, Seen, Step, fail, garbage, hang_up, say
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

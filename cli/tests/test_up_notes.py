@@ -36,6 +36,7 @@ def test_without_a_terminal_the_start_names_the_file_of_keys_and_prints_none() -
     assert "Bearer qb-1" in "\n".join(example_lines("http://127.0.0.1:8080", "qb-1"))
 
 
+@pytest.mark.process
 async def test_a_model_that_does_not_work_is_said_with_its_cause_and_the_command_that_shows_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -43,6 +43,7 @@ class Fault:
     times: int | None = None
     code: FailureCode = FailureCode.INTERNAL
     struck: int = 0
+    wait_seconds: float = 0.0
 
     async def strike(self) -> Failure | None:
         """Do it, or return None when it is over."""
@@ -53,6 +54,7 @@ class Fault:
             case "failure":
                 return Failure.of(self.code, "injected")
             case "exception":
+                await asyncio.sleep(self.wait_seconds)
                 raise RuntimeError("injected")
             case "hang":
                 await asyncio.sleep(3_600)

@@ -77,6 +77,7 @@ class _InUse:
         return Models()
 
 
+@pytest.mark.process
 async def test_an_address_that_may_not_be_called_is_refused_before_a_connection_is_made(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

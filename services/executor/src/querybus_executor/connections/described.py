@@ -64,7 +64,7 @@ def read_described(path: Path) -> Described:
     except (OSError, UnicodeDecodeError) as error:
         raise BadDescriptionError(f"{path.name} cannot be read: {type(error).__name__}") from None
     try:
-        return Described.model_validate(yaml.load(text, yaml.CSafeLoader) or {})
+        return Described.model_validate(yaml.safe_load(text) or {})
     except yaml.YAMLError as error:
         raise BadDescriptionError(f"{path.name} {yaml_problem(error)}") from None
     except ValidationError as error:
