@@ -305,7 +305,7 @@ ERRORS: tuple[tuple[str, FailureCode, str | None, str | None], ...] = (
     ("SELECT * FROM t JOIN numbers USING (a)", FailureCode.JOIN_ERROR, None, None),
     ("SELECT a + b FROM t", FailureCode.TYPE_MISMATCH, None, None),
     ("SELECT 'x'::INTEGER", FailureCode.TYPE_MISMATCH, None, None),
-    ("SELECT 2147483647::INTEGER + 1::INTEGER", FailureCode.TYPE_MISMATCH, None, None),
+    ("SELECT 2147483647::INTEGER + 1::INTEGER", FailureCode.NUMBER_TOO_LARGE, None, None),
     ("SELECT (SELECT a FROM t)", FailureCode.CARDINALITY, None, None),
 )
 

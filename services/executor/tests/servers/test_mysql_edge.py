@@ -317,7 +317,7 @@ ERRORS: tuple[tuple[str, FailureCode, str | None, str | None], ...] = (
     ("SELECT a FROM t WHERE row_number() OVER () = 1", FailureCode.AGGREGATE_MISUSE, None, None),
     ("SELECT a FROM t ORDER BY 5", FailureCode.GROUPING_ERROR, "5", None),
     ("SELECT * FROM t JOIN numbers USING (a)", FailureCode.JOIN_ERROR, "a", None),
-    ("SELECT 9223372036854775807 + 1", FailureCode.TYPE_MISMATCH, None, None),
+    ("SELECT 9223372036854775807 + 1", FailureCode.NUMBER_TOO_LARGE, None, None),
     ("SELECT (SELECT a FROM t)", FailureCode.CARDINALITY, None, None),
 )
 
