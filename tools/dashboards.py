@@ -458,6 +458,29 @@ MODELS: Final = Dashboard(
             (("sum by (model) (increase(querybus_model_cost_total[1h]))", "{{model}}"),),
         ),
         Panel(
+            "Budget used",
+            "The share of a day's tokens that a tenant has used; a warning is logged from 80 % on.",
+            "percentunit",
+            (("topk(10, max by (tenant) (querybus_tenant_budget_share))", "{{tenant}}"),),
+        ),
+        Panel(
+            "Tokens by tenant",
+            "Tokens each hour, in and out, of the tenants with the most.",
+            "short",
+            (
+                (
+                    "topk(10, sum by (tenant, model) (increase(querybus_tenant_tokens_total[1h])))",
+                    "{{tenant}} {{model}}",
+                ),
+            ),
+        ),
+        Panel(
+            "Cost by tenant",
+            "What the calls of a tenant cost each hour, of the tenants with the most; empty without prices.",
+            "short",
+            (("topk(10, sum by (tenant, model) (increase(querybus_tenant_cost_total[1h])))", "{{tenant}} {{model}}"),),
+        ),
+        Panel(
             "Tokens per call",
             "Mean tokens of one call, in and out.",
             "short",

@@ -83,6 +83,7 @@ class Chain:
         return self.models
 
 
+@pytest.mark.process
 async def test_a_chain_costs_what_all_its_models_took_and_the_tenant_is_counted() -> None:
     metrics = Metrics("test")
     with ScriptedModel(say(" ")) as empty, ScriptedModel(say("a b")) as good:
