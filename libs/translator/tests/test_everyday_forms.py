@@ -189,6 +189,7 @@ ANIMALS = catalog_of(
         ("When was the last examination of animal 1?", [("2026-05-02 10:00:00",)]),
         ("Which keepers have unpaid bills?", [("Ann Abel",)]),
         ("Which drugs are out of stock?", [("Metacam",)]),
+        ("Which drugs have run out?", [("Metacam",)]),
         ("How many times was Metacam prescribed?", [(2,)]),
         ("Which drugs have never been prescribed?", [("Prozyme",)]),
         ("Most prescribed drug", [("Metacam",)]),
