@@ -1,4 +1,4 @@
-"""Writes the tables of docs/ that follow from code: options, metrics, failure codes, subjects, and from tests: engines, requirements.
+"""Writes the tables of docs/ that follow from code: options, metrics, failure codes, subjects, verdicts of the guard, and from tests: engines, requirements.
 
 `make docs` calls it.
 
@@ -17,10 +17,14 @@ from typing import Any
 
 from pydantic.fields import FieldInfo
 
-from querybus.core.failure import TRAITS
+from querybus.core.catalog import Catalog, Column, Dialect, Table
+from querybus.core.failure import TRAITS, Failure
 from querybus.core.options import OptionCaps, Options
+from querybus.core.policy import ConnectionPolicy
 from querybus.core.subjects import READS, WRITES, EventName, StageName
+from querybus.engines import ENGINES
 from querybus.ops.metrics import TABLE
+from querybus.sql.check import check
 
 DOCS = Path(__file__).parent
 SERVICES = DOCS.parent / "services"
@@ -163,7 +167,45 @@ def requirements_page() -> str:
     )
 
 
+def guard_page() -> str:
+    """Return docs/guard.md: which constructs of each dialect the guard takes, by asking it about a statement of each."""
+    material = tomllib.loads((DOCS / "constructs.toml").read_text())
+    tables = tuple(
+        Table(name=name, columns=tuple(Column(name=one.split()[0], type=one.split()[1]) for one in columns))
+        for name, columns in material["tables"].items()
+    )
+    rows = [
+        f"| construct | {' | '.join(ENGINES[dialect].title for dialect in Dialect)} |",
+        f"|---|{'---|' * len(Dialect)}",
+    ]
+    for name, statements in material["constructs"].items():
+        verdicts = [guard_verdict(statements.get(item.value, statements.get("all")), item, tables) for item in Dialect]
+        rows.append(f"| {name} | {' | '.join(verdicts)} |")
+    return (
+        "# What the guard takes\n\n"
+        + NOTE
+        + "The guard lets through what it knows to be harmless. Each cell is its verdict on one statement of `docs/constructs.toml` "
+        "over two tables without a policy.\n\n"
+        "- `yes`: the statement runs.\n"
+        "- `syntax_error` and the like: it is not supported here. A model or a rule may write it in another way.\n"
+        "- `safety`: it could change, leak or reach outside. Nobody repairs it.\n"
+        "- empty: the dialect has no such construct, or `docs/constructs.toml` has no statement of it.\n\n"
+        + "\n".join(rows)
+        + "\n"
+    )
+
+
+def guard_verdict(sql: str | None, dialect: Dialect, tables: tuple[Table, ...]) -> str:
+    """Return `yes`, a failure code, or nothing where there is no statement."""
+    if not sql:
+        return ""
+    catalog = Catalog(connection="guard", dialect=dialect, tables=tables)
+    checked = check(sql, dialect=dialect, catalog=catalog, policy=ConnectionPolicy(), row_limit=100)
+    return f"`{checked.code}`" if isinstance(checked, Failure) else "yes"
+
+
 PAGES = {
+    "guard.md": guard_page,
     "options.md": options_page,
     "metrics.md": metrics_page,
     "failures.md": failures_page,

@@ -86,6 +86,20 @@ def test_a_wildcard_is_read_where_every_table_of_it_may_be_read(
     assert (checked.code if isinstance(checked, Failure) else None) is code
 
 
+@pytest.mark.parametrize("rows", ["UNNEST(ARRAY[1])", "generate_series(1, 1)"])
+def test_a_list_that_is_called_as_a_denied_column_does_not_reveal_the_column(rows: str) -> None:
+    checked = _check(f"SELECT pay FROM staff, {rows} AS pay", Dialect("postgres"), columns_denied={"staff": ("pay",)})
+    assert isinstance(checked, Failure)
+    assert checked.code is FailureCode.PERMISSION
+
+
+@pytest.mark.parametrize("dialect", [Dialect.ORACLE, Dialect.BIGQUERY])
+def test_a_plan_that_an_engine_cannot_give_so_is_not_supported_and_no_danger(dialect: Dialect) -> None:
+    checked = _check("EXPLAIN SELECT name FROM staff", dialect)
+    assert isinstance(checked, Failure)
+    assert checked.code is FailureCode.SYNTAX_ERROR
+
+
 def test_a_wildcard_that_no_table_matches_is_an_unknown_table() -> None:
     checked = _check("SELECT COUNT(*) FROM `web.orders_*`", Dialect.BIGQUERY)
     assert isinstance(checked, Failure)

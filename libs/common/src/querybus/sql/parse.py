@@ -306,6 +306,9 @@ def _parse_one(sql: str, tokens: list[Any], dialect: Dialect) -> Statement | Fai
     word = _word(tokens, 0)
     if not _may_start(tokens, dialect):
         kind = _kind(tokens)
+        if kind == "EXPLAIN" and len(tokens) > 1 and _word(tokens, 1) in _STARTS:
+            detail = "EXPLAIN is not supported here; ask for the rows, or for the plan in the tools of the database"
+            return refuse(FailureCode.SYNTAX_ERROR, Rule.EXPLAIN_FORM, detail)
         if re.match(r"[A-Z]", kind) and kind in STATEMENT_KINDS:
             return unsafe(Rule.STATEMENT_KIND, f"{kind} is not allowed; only queries are", kind)
         # Prose, a placeholder, a bare number: no statement of any kind, so a better draft may follow.

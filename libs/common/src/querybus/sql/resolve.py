@@ -360,8 +360,10 @@ def _function_aliases(guarded: Guarded, dialect: Dialect) -> set[str]:
     return {
         fold_of(alias.this, dialect)
         for node in guarded.facts.nodes
-        if isinstance(node, exp.Lateral | exp.Table)
-        and isinstance(node.this, exp.Func)
+        if (
+            isinstance(node, exp.Unnest)
+            or (isinstance(node, exp.Lateral | exp.Table) and isinstance(node.this, exp.Func))
+        )
         and isinstance(alias := node.args.get("alias"), exp.TableAlias)
         and not alias.args.get("columns")
     }
