@@ -18,7 +18,7 @@ from querybus.core.messages import Draft, Origin
 from querybus_recovery.rules.pipeline import RULES
 
 DATA = Path(os.environ.get("QUERYBUS_DATA", Path(__file__).resolve().parents[4] / "shared" / "data")) / "spider"
-PAIRS: Final = 100_000
+PAIRS: Final = 100_000 if os.environ.get("QUERYBUS_WHOLE_CORPORA") else 25_000
 PIECES: Final = "AS ( ) , T1. T2 JOIN GROUP_BY x \" ' `` ON COUNT(*) . SELECT WITH UNION = FROM , LIMIT".split()  # noqa: SIM905
 CODES: Final = [code for code in FailureCode if TRAITS[code].by_rule]
 
