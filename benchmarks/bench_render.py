@@ -177,11 +177,11 @@ def compare(dialect: Dialect, run: Run, statements: Iterator[str]) -> Outcome:
     outcome, catalog = Outcome(), catalog_of(dialect)
     for sql in statements:
         outcome.counts["statements"] += 1
-        outcome.counts[_compared(sql, catalog, run, outcome)] += 1
+        outcome.counts[_compare_rows(sql, catalog, run, outcome)] += 1
     return outcome
 
 
-def _compared(sql: str, catalog: Catalog, run: Run, outcome: Outcome) -> str:
+def _compare_rows(sql: str, catalog: Catalog, run: Run, outcome: Outcome) -> str:
     try:
         native = _sorted(run(sql))
         repeated = _sorted(run(sql))

@@ -31,7 +31,7 @@ LISTED = {
     ("README.md", "export AZURE_OPENAI_ENDPOINT="): "needs a key; test_readme_models.py reads its settings",
     (
         "README.md",
-        'pip install --find-links dist "querybus[anthropic]"',
+        'pip install -f dist "querybus[anthropic]"',
     ): "needs a key; test_readme_models.py reads its settings",
     (
         "README.md",

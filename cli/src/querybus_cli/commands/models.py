@@ -82,7 +82,7 @@ def probe_model(
     from querybus_cli.runtime import consoles, run
 
     settings = read_model_settings()
-    model = find_model(name, _known(file, url, password, store), settings)
+    model = find_model(name, _read_known(file, url, password, store), settings)
     _, err = consoles()
 
     async def checks() -> list[ModelCheck]:
@@ -102,7 +102,7 @@ def probe_model(
     raise typer.Exit(0 if works else 1)
 
 
-def _known(file: Path | None, url: str | None, password: str | None, store: Path) -> Models | None:
+def _read_known(file: Path | None, url: str | None, password: str | None, store: Path) -> Models | None:
     """Return the models of a file, else those of the stack that runs; None where neither is there."""
     from querybus_cli.operations.models import parse_models, read_models
     from querybus_cli.operations.operator import OPERATOR_FILE, place_of

@@ -111,7 +111,7 @@ async def check_model(
         seconds = time.monotonic() - began
         if isinstance(reply, Fault):
             failing = failing_part(reply)
-            more = await _listed(form, settings) if failing == "model" else ""
+            more = await _name_listed(form, settings) if failing == "model" else ""
             for check in _required(failing, _in_words(reply.detail, model, settings, key), more or _ADVICE[failing]):
                 yield check
             return
@@ -239,7 +239,7 @@ async def _within(call: Awaitable[ResultT | Fault]) -> ResultT | Fault:
         return Fault(FaultKind.TIMEOUT, f"no reply within {TRIAL_SECONDS_MAX:.0f} s")
 
 
-async def _listed(form: ModelForm, settings: ModelServiceSettings) -> str:
+async def _name_listed(form: ModelForm, settings: ModelServiceSettings) -> str:
     """Return which models the address has, where it lists them in OpenAI's form."""
     if form.provider not in _LISTING:
         return ""

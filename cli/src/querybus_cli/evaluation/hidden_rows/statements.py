@@ -106,7 +106,7 @@ def make_statements(
             join = chosen.choice(others) if others else Join(table, table, f"a.{table.key} = b.{table.key}")
             may_fail = bool(failing[table.bare_name]) and chosen.random() < FAILING_SHARE
             condition = chosen.choice((failing if may_fail else harmless)[table.bare_name])
-            statement = _made(shape, template, join, condition, chosen)
+            statement = _make_statement(shape, template, join, condition, chosen)
             if statement is None or statement.sql in made:
                 misses += 1
                 continue
@@ -118,7 +118,9 @@ def make_statements(
                 return
 
 
-def _made(shape: str, template: str, join: Join, condition: str, chosen: random.Random) -> PolicyStatement | None:
+def _make_statement(
+    shape: str, template: str, join: Join, condition: str, chosen: random.Random
+) -> PolicyStatement | None:
     table, other = join.table, join.other
     has_guess = "{p}" in template
     if (has_guess and not table.guesses) or ("*" in template.replace("(*)", "") and not table.shows_all):

@@ -52,7 +52,7 @@ def _spell_apart(tokens: list[Any], spellings: Mapping[str, str]) -> None:
     """Write a function by its other name where the parser takes it for another function: ClickHouse's `rand`."""
     for place, (token, after) in enumerate(pairwise(tokens)) if spellings else ():
         if after.token_type is TokenType.L_PAREN and (other := spellings.get(token.text.lower())) is not None:
-            tokens[place] = _made(TokenType.VAR, other, token)
+            tokens[place] = _make_token(TokenType.VAR, other, token)
 
 
 def _keep_interval_texts(tokens: list[Any]) -> list[Any]:
@@ -67,7 +67,7 @@ def _keep_interval_texts(tokens: list[Any]) -> list[Any]:
         if not is_text or _NUMBER_AND_UNIT.fullmatch(token.text):
             result.append(token)
             continue
-        result[-1:] = [token, _made(TokenType.DCOLON, "::", token), last]
+        result[-1:] = [token, _make_token(TokenType.DCOLON, "::", token), last]
     return result
 
 
@@ -81,7 +81,7 @@ def _read_interval_as_function(tokens: list[Any]) -> None:
                 if depth == 0:
                     break
                 if depth == 1 and later.token_type is TokenType.COMMA:
-                    tokens[place] = _made(TokenType.VAR, token.text, token)
+                    tokens[place] = _make_token(TokenType.VAR, token.text, token)
                     break
 
 
@@ -100,8 +100,8 @@ def _call_prefix_functions(tokens: list[Any], functions: Mapping[str, str]) -> l
         end = _operand_end(tokens, place + 1)
         if end == place + 1:
             continue
-        opened = [_made(TokenType.VAR, function, token), _made(TokenType.L_PAREN, "(", token)]
-        closed = _made(TokenType.R_PAREN, ")", tokens[end - 1])
+        opened = [_make_token(TokenType.VAR, function, token), _make_token(TokenType.L_PAREN, "(", token)]
+        closed = _make_token(TokenType.R_PAREN, ")", tokens[end - 1])
         tokens = [*tokens[:place], *opened, *tokens[place + 1 : end], closed, *tokens[end:]]
     return tokens
 
@@ -140,7 +140,7 @@ def _list_similar_arguments(tokens: list[Any]) -> None:
             if opened:
                 opened.pop()
         elif opened and opened[-1] and (token.text.upper() == "SIMILAR" or kind is TokenType.ESCAPE):
-            tokens[place] = _made(TokenType.COMMA, ",", token)
+            tokens[place] = _make_token(TokenType.COMMA, ",", token)
 
 
 def _put_pivot_in_brackets(tokens: list[Any]) -> list[Any]:
@@ -151,11 +151,11 @@ def _put_pivot_in_brackets(tokens: list[Any]) -> list[Any]:
         depth += (kind in _OPENS) - (kind in _CLOSES)
         if depth == 0 and kind in (TokenType.ORDER_BY, TokenType.LIMIT):
             first, last = tokens[0], tokens[place - 1]
-            opened = [_made(TokenType.FROM, "FROM", first), _made(TokenType.L_PAREN, "(", first)]
-            return [*opened, *tokens[:place], _made(TokenType.R_PAREN, ")", last), *tokens[place:]]
+            opened = [_make_token(TokenType.FROM, "FROM", first), _make_token(TokenType.L_PAREN, "(", first)]
+            return [*opened, *tokens[:place], _make_token(TokenType.R_PAREN, ")", last), *tokens[place:]]
     return tokens
 
 
-def _made(kind: TokenType, text: str, place: Any) -> Any:
+def _make_token(kind: TokenType, text: str, place: Any) -> Any:
     """Return a token of our own at the place of another one."""
     return Token(kind, text, line=place.line, col=place.col, start=place.start, end=place.end)
