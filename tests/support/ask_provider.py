@@ -37,7 +37,7 @@ SCHEMA = {
 }
 
 
-def named(provider: str, base_url: str, key_variable: str) -> NamedModel:
+def make_model(provider: str, base_url: str, key_variable: str) -> NamedModel:
     version = {"api-version": "2024-10-21"} if provider == "azure_openai" else {}
     takes_no_query = provider == "bedrock_converse"
     return NamedModel(
@@ -85,7 +85,7 @@ async def _ask_over_network(provider: str) -> dict[str, Any]:
 
 
 async def _reply(provider: str, base_url: str, settings: ModelServiceSettings) -> Any:
-    address = ChatAddress(form_of(named(provider, base_url, ""), settings, {}))
+    address = ChatAddress(form_of(make_model(provider, base_url, ""), settings, {}))
     reply = await address.complete(ASKED, model="some-model")
     await address.close()
     return shown(reply)
@@ -93,7 +93,9 @@ async def _reply(provider: str, base_url: str, settings: ModelServiceSettings) -
 
 def _address(provider: str, base_url: str) -> ChatAddress:
     environment = {"QUERYBUS_TEST_KEY": "the-key", "QUERYBUS_TEST_TEAM": "sales"}
-    return ChatAddress(form_of(named(provider, base_url, "QUERYBUS_TEST_KEY"), ModelServiceSettings(), environment))
+    return ChatAddress(
+        form_of(make_model(provider, base_url, "QUERYBUS_TEST_KEY"), ModelServiceSettings(), environment)
+    )
 
 
 async def _replies(provider: str, wire: ProviderWire) -> list[Any]:
