@@ -192,7 +192,8 @@ def running(tmp_path: Path) -> Generator[tuple[Running, Context]]:
     )
     context = Context()
     with ScriptedModel(context) as model:
-        stack = Running(tmp_path, QUERYBUS_LLM_BASE_URL=model.base_url)
+        # A budget, whose use is a panel of its own.
+        stack = Running(tmp_path, QUERYBUS_LLM_BASE_URL=model.base_url, QUERYBUS_TOKENS_PER_DAY="1000000")
         try:
             stack.wait_ready()
             set_prices(stack, model.base_url)
