@@ -9,9 +9,9 @@ from querybus.core.catalog import Dialect
 from querybus.core.envelope import Envelope, drafted
 from querybus.core.failure import Facts, Failure, FailureCode, ModelTrouble
 from querybus.core.messages import Analysis, Draft, Drafted, Origin
-from querybus.core.stored.models import Models, ModelUse, NamedModel
+from querybus.core.stored.models import NO_USE, Models, ModelUse, NamedModel
 from querybus.llm import ModelServiceSettings, NamedModels
-from querybus.llm.dialogue import ChatMessage, ModelReply
+from querybus.llm.dialogue import ChatMessage, ModelReply, use_of
 from querybus.ops.metrics import Metrics
 from querybus_generator.generate import generation_failed
 from querybus_generator.reply.metered import MeteredModel
@@ -81,6 +81,21 @@ class Chain:
 
     async def read(self) -> Models:
         return self.models
+
+
+@pytest.mark.process
+async def test_a_model_that_is_not_set_up_forgets_nothing_of_those_before_it_and_counts_no_call() -> None:
+    with ScriptedModel(say(" ")) as empty:
+        chain = Chain(empty.base_url, empty.base_url)
+        lacking = chain.models.models[1].model_copy(update={"base_url": "", "model": "azure_openai:m"})
+        chain.models = chain.models.model_copy(update={"models": (chain.models.models[0], lacking)})
+        model = NamedModels(ModelServiceSettings(), Metrics("test"), known=chain, environment={})
+        failure = await model.reply(ASK, timeout_seconds=60, tenant="acme")
+        unknown = await model.reply(ASK, timeout_seconds=60, tenant="acme", model="nobody")
+        await model.drain()
+    assert isinstance(failure, Failure)
+    assert (failure.facts.native_code, use_of(failure).calls, use_of(failure).tokens_in) == ("not_configured", 1, 3)
+    assert use_of(unknown) == NO_USE
 
 
 @pytest.mark.process

@@ -12,8 +12,9 @@ from pydantic import SecretStr
 from structlog.testing import capture_logs
 
 from querybus.core.failure import Failure, FailureCode, ModelTrouble
+from querybus.core.stored.models import NO_USE, ModelUse
 from querybus.llm import Limits, ModelClient, ModelServiceSettings, NamedModels, open_model
-from querybus.llm.dialogue import ChatMessage, ModelReply
+from querybus.llm.dialogue import ChatMessage, ModelReply, use_of
 from querybus.llm.errors import Fault, FaultKind
 from querybus.llm.forms import form_of, model_of
 from querybus.llm.model import OnText
@@ -285,6 +286,27 @@ async def test_a_reply_at_its_token_limit_is_asked_for_once_more_with_twice_the_
         assert len(server.requests) == 2
     assert isinstance(result, Failure)
     assert (result.facts.model_trouble, result.facts.tokens_out) == (ModelTrouble.CUT, 6)
+    assert result.facts.model_use == ModelUse(calls=2, tokens_in=4, tokens_out=6)
+
+
+async def test_every_request_of_a_call_counts_and_a_call_that_sends_none_counts_nothing():
+    """Retries are paid for like first requests."""
+    metrics = Metrics("test")
+    with ScriptedModel([say("SELECT a FROM", finish_reason="length"), say("SELECT a FROM t")]) as server:
+        client = open_model(settings_for(server), metrics)
+        assert client is not None
+        result = await client.reply(HELLO, timeout_seconds=60)
+        unknown = await client.reply(HELLO, timeout_seconds=60, model="nobody")
+        await client.drain()
+    assert use_of(result) == ModelUse(calls=2, tokens_in=4, tokens_out=7)
+    assert use_of(unknown) == NO_USE
+    assert metrics.value("querybus_model_tokens_total", model="scripted", kind="out") == 7
+    with ScriptedModel(say("SELECT a FROM", finish_reason="length")) as server:
+        client = open_model(settings_for(server), metrics)
+        assert client is not None
+        await client.reply(HELLO, timeout_seconds=60)
+        await client.drain()
+    assert metrics.value("querybus_model_tokens_total", model="scripted", kind="out") == 13, "a cut reply was paid for"
 
 
 CUT = "```sql\nSELECT COUNT(*) AS n FROM orders\n"

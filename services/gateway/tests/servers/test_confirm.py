@@ -13,6 +13,7 @@ from querybus.core.credential import Credential
 from querybus.core.envelope import Envelope, PathStep, concluded
 from querybus.core.ids import derived_id
 from querybus.core.messages import Asked, Concluded, Outcome
+from querybus.core.stored.models import NO_USE, ModelUse
 from querybus.core.subjects import EventAddress, EventName, StageName
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.use_cases.followups.confirm import CONFIRM_MS_MAX, ConfirmRequest, confirmed
@@ -51,7 +52,9 @@ class Stored:
         return self.event
 
 
-def asking(confirmation: Confirmation | None = WRITE, outcome: Outcome = Outcome.CONFIRMATION) -> Stored:
+def asking(
+    confirmation: Confirmation | None = WRITE, outcome: Outcome = Outcome.CONFIRMATION, use: ModelUse = NO_USE
+) -> Stored:
     step = PathStep(stage=StageName.VALIDATOR, event=EventName.CONCLUDED, started_at=NOW, ended_at=NOW)
     asked = Envelope[Asked](
         event=EventName.ASKED,
@@ -66,6 +69,7 @@ def asking(confirmation: Confirmation | None = WRITE, outcome: Outcome = Outcome
         asked_at=NOW,
         deadline_at=NOW + 1,
         path=(step,),
+        model_use=use,
         body=Asked(),
     )
     body = Concluded(outcome=outcome, stage=StageName.VALIDATOR, sql=SQL, confirmation=confirmation)
@@ -84,6 +88,12 @@ def test_a_yes_becomes_the_first_event_of_a_query_with_a_derived_id_and_a_deadli
     assert made.deadline_at == NOW + 10 + 60_000
     assert [step.event for step in made.path] == [EventName.CONFIRMED]
     assert "DELETE" not in made.model_dump_json()
+
+
+def test_a_yes_takes_no_tokens_over_that_the_question_before_it_was_counted_for() -> None:
+    made = confirmed([asking(use=ModelUse(calls=1, tokens_in=900, cost=0.5))], yes(), ANN, NOW)
+    assert isinstance(made, Envelope)
+    assert made.model_use == NO_USE
 
 
 def test_a_yes_to_fewer_rows_counts_as_said() -> None:

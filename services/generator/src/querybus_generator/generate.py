@@ -21,7 +21,7 @@ from querybus.core.messages import Advice, Analysis, Asked, Concluded, Draft, Dr
 from querybus.core.options import Mode
 from querybus.core.stored.models import USUAL_PROMPTING
 from querybus.core.subjects import StageName
-from querybus.llm.dialogue import ModelReply
+from querybus.llm.dialogue import ModelReply, use_of
 from querybus.llm.errors import Fault, FaultKind, unavailable
 from querybus.sql.conditions.missing_value import Held, as_held
 from querybus.sql.conditions.today import with_today
@@ -460,7 +460,7 @@ async def _without_statement(
         if reply.is_cut
         else (FaultKind.EMPTY, "the reply holds no statement")
     )
-    fault = Fault(cause, detail, tokens_in=reply.tokens_in, tokens_out=reply.tokens_out)
+    fault = Fault(cause, detail, use=use_of(reply))
     result = await draft_by_translator(subject, turns=turns, instead_of=unavailable(fault))
     is_explained = said.code is not FailureCode.UNKNOWN_GENERATION_FAILURE and not reply.is_cut
     # What a model explains is shown where the translator has no statement.

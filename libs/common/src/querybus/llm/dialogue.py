@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from querybus.core.failure import Failure
@@ -30,8 +30,18 @@ class ModelReply:
     """Of `tokens_in`: those that the provider read from its prompt cache."""
     tokens_reasoning: int = 0
     """Of `tokens_out`: thoughts, which are not in the text."""
-    use: ModelUse | None = None
-    """What the reply took with its cost, the models before it in a chain included; None: nobody has priced it."""
+    use: ModelUse | None = field(default=None, compare=False)
+    """What the reply took with its cost, with all requests and models before it; None: nobody has counted it."""
+
+
+def tokens_of(reply: ModelReply) -> ModelUse:
+    """Return the tokens of a reply alone, without the call."""
+    return ModelUse(
+        tokens_in=reply.tokens_in,
+        tokens_out=reply.tokens_out,
+        tokens_cached=reply.tokens_cached,
+        tokens_reasoning=reply.tokens_reasoning,
+    )
 
 
 def use_of(outcome: ModelReply | Failure) -> ModelUse:
@@ -39,11 +49,5 @@ def use_of(outcome: ModelReply | Failure) -> ModelUse:
     if isinstance(outcome, Failure):
         facts = outcome.facts
         counted = ModelUse(calls=1, tokens_in=facts.tokens_in or 0, tokens_out=facts.tokens_out or 0)
-        return facts.model_use or counted
-    return outcome.use or ModelUse(
-        calls=1,
-        tokens_in=outcome.tokens_in,
-        tokens_out=outcome.tokens_out,
-        tokens_cached=outcome.tokens_cached,
-        tokens_reasoning=outcome.tokens_reasoning,
-    )
+        return counted if facts.model_use is None else facts.model_use
+    return outcome.use or tokens_of(outcome).plus(ModelUse(calls=1))

@@ -150,7 +150,8 @@ class EmbeddingClient:
             turn.took = tokens
         self._breaker.succeeded(self._seconds())
         self._metrics.breaker("model", self._model, is_open=False)
-        self._metrics.model_call(self._model, self._seconds() - sent, tokens, 0)
+        self._metrics.model_call(self._model, self._seconds() - sent)
+        self._metrics.model_tokens(self._model, tokens, 0)
         return [unit(vector, self._settings.embeddings_limits.dimensions_max) for vector in vectors]
 
     def _failed(self, sent: float) -> None:

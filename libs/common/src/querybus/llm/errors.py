@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Final
 
 from querybus.core.failure import Facts, Failure, FailureCode, ModelTrouble
+from querybus.core.stored.models import NO_USE, ModelUse
 
 BACKOFF_SECONDS: Final = 0.25
 
@@ -58,14 +59,13 @@ _SAID_BY_STATUS: Final = frozenset({FaultKind.BUSY, FaultKind.SERVER, FaultKind.
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One failed call. `detail` is for engineers and holds neither key nor prompt. Tokens are those that it took."""
+    """One failed call. `detail` is for engineers and holds neither key nor prompt. `use` are the tokens that it took."""
 
     kind: FaultKind
     detail: str
     status: int | None = None
     retry_after_seconds: float | None = None
-    tokens_in: int = 0
-    tokens_out: int = 0
+    use: ModelUse = NO_USE
 
     @property
     def blames_address(self) -> bool:
@@ -83,13 +83,15 @@ class Fault:
         return _TROUBLES[self.kind]
 
 
-def unavailable(fault: Fault) -> Failure:
-    """Return the failure of a call that gave no usable reply."""
+def unavailable(fault: Fault, use: ModelUse | None = None) -> Failure:
+    """Return the failure of a call that gave no usable reply; `use` is that of all its requests, else the fault's."""
+    took = fault.use if use is None else use
     facts = Facts(
         native_code=fault.native_code,
         model_trouble=fault.trouble,
-        tokens_in=fault.tokens_in or None,
-        tokens_out=fault.tokens_out or None,
+        tokens_in=took.tokens_in or None,
+        tokens_out=took.tokens_out or None,
+        model_use=took,
     )
     return Failure.of(FailureCode.MODEL_UNAVAILABLE, fault.detail, facts)
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
 from querybus.core.failure import Failure, FailureCode
-from querybus.core.stored.models import Prompting
+from querybus.core.stored.models import NO_USE, ModelUse, Prompting
 from querybus.llm.breaker import Breaker
-from querybus.llm.dialogue import ChatMessage, ModelReply
+from querybus.llm.dialogue import ChatMessage, ModelReply, tokens_of
 from querybus.llm.errors import Fault, FaultKind, retry_wait_seconds, unavailable
 from querybus.llm.settings import BREAKER_OPEN_SECONDS, ModelServiceSettings
 from querybus.llm.shared_limits import SharedLimit
@@ -109,15 +109,8 @@ class _Call:
     on_text: OnText | None
     tokens_out_max: int | None = None
     faults: list[Fault] = field(default_factory=list[Fault])
-
-    def with_usage(self, outcome: ModelReply | Fault) -> ModelReply | Fault:
-        """Return the outcome with the tokens of the exchanges before it."""
-        before = [fault for fault in self.faults if fault is not outcome]
-        return replace(
-            outcome,
-            tokens_in=outcome.tokens_in + sum(fault.tokens_in for fault in before),
-            tokens_out=outcome.tokens_out + sum(fault.tokens_out for fault in before),
-        )
+    use: ModelUse = NO_USE
+    """What its exchanges took; one without an end counts as a call."""
 
 
 class ModelClient:
@@ -204,15 +197,15 @@ class ModelClient:
                 # A reply that was cut and had no time for a second one keeps its cause.
                 cut = next((fault for fault in call.faults if fault.kind is FaultKind.LENGTH), None)
                 outcome = cut or Fault(FaultKind.TIMEOUT, f"no reply within {total:.1f} s")
-            outcome = call.with_usage(outcome)
             if isinstance(outcome, Fault):
                 fail(FailureCode.MODEL_UNAVAILABLE)
                 span.set_attributes(dict(model_trouble(outcome.trouble)))
             elif span.is_recording():
-                span.set_attributes(dict(model_usage(outcome.model, outcome.tokens_in, outcome.tokens_out)))
+                span.set_attributes(dict(model_usage(outcome.model, call.use.tokens_in, call.use.tokens_out)))
+        self._metrics.model_tokens(shown, call.use.tokens_in, call.use.tokens_out)
         if isinstance(outcome, ModelReply):
-            self._metrics.model_call(shown, self._seconds() - started, outcome.tokens_in, outcome.tokens_out)
-            return outcome
+            self._metrics.model_call(shown, self._seconds() - started)
+            return replace(outcome, tokens_in=call.use.tokens_in, tokens_out=call.use.tokens_out, use=call.use)
         self._metrics.model_error(shown, outcome.trouble)
         _log.warning(
             "model.no_reply",
@@ -222,7 +215,7 @@ class ModelClient:
             detail=outcome.detail,
             next=f"querybus models test {shown}",
         )
-        return unavailable(outcome)
+        return unavailable(outcome, call.use)
 
     def seconds(self) -> float:
         """Return the time by the client's own clock."""
@@ -237,8 +230,7 @@ class ModelClient:
         tokens = TOKENS_OUT_EXPECTED + sum(token_estimate(message.text) for message in call.messages)
         async with self._shared.call(tokens) as turn:
             outcome = await self._call(call)
-            used = call.with_usage(outcome)
-            turn.took = used.tokens_in + used.tokens_out or (tokens if isinstance(outcome, ModelReply) else None)
+            turn.took = call.use.tokens or (tokens if isinstance(outcome, ModelReply) else None)
             return outcome
 
     async def _call(self, call: _Call) -> ModelReply | Fault:
@@ -289,6 +281,7 @@ class ModelClient:
         options: dict[str, Any] = {} if call.on_text is None else {"on_text": call.on_text}
         if call.tokens_out_max is not None:
             options["tokens_out_max"] = call.tokens_out_max
+        call.use = call.use.plus(ModelUse(calls=1))
         try:
             outcome = await self._address.complete(call.messages, model=call.model, **options)
         except asyncio.CancelledError:
@@ -296,6 +289,7 @@ class ModelClient:
             silent = self._seconds() - sent >= self._limits.silence_seconds
             self._note(Fault(FaultKind.TIMEOUT if silent else FaultKind.REQUEST, ""), sent)
             raise
+        call.use = call.use.plus(outcome.use if isinstance(outcome, Fault) else tokens_of(outcome))
         if isinstance(outcome, Fault):
             self._note(outcome, sent)
         else:

@@ -126,11 +126,10 @@ class NamedModels:
             used = used.plus(self._priced(path, tenant, use_of(outcome)))
             if isinstance(outcome, ModelReply):
                 return replace(outcome, use=used)
-            outcome = outcome.model_copy(update={"facts": outcome.facts.model_copy(update={"model_use": used})})
             timeout_seconds -= client.seconds() - began
             if timeout_seconds < SECONDS_MIN:
                 break
-        return outcome
+        return outcome.model_copy(update={"facts": outcome.facts.model_copy(update={"model_use": used})})
 
     def _priced(self, path: NamedModel, tenant: str, use: ModelUse) -> ModelUse:
         """Return a use with its cost, and count it for its tenant."""

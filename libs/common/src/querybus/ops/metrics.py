@@ -354,9 +354,12 @@ class Metrics:
         for state, count in (("open", open_), ("idle", idle), ("waiting", waiting)):
             self._at("querybus_database_pool_connections", connection, state).set(count)
 
-    def model_call(self, model: str, seconds: float, tokens_in: int, tokens_out: int) -> None:
+    def model_call(self, model: str, seconds: float) -> None:
         """Count one model call that gave an answer."""
         self._at("querybus_model_seconds", model).observe(seconds)
+
+    def model_tokens(self, model: str, tokens_in: int, tokens_out: int) -> None:
+        """Count the tokens of one model call, one without a usable reply included."""
         self._at("querybus_model_tokens_total", model, "in").inc(tokens_in)
         self._at("querybus_model_tokens_total", model, "out").inc(tokens_out)
 

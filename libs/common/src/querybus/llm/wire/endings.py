@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from querybus.llm.dialogue import ModelReply
+from querybus.llm.dialogue import ModelReply, tokens_of
 from querybus.llm.errors import Fault, FaultKind
 
 _OPENAI: Final = frozenset({"stop", "tool_calls", "function_call", "end_turn", "eos", "eos_token", "stop_sequence"})
@@ -78,7 +78,7 @@ def judge_reply(
 
 
 def _fault(kind: FaultKind, reply: ModelReply, detail: str) -> Fault:
-    return Fault(kind, detail, tokens_in=reply.tokens_in, tokens_out=reply.tokens_out)
+    return Fault(kind, detail, use=tokens_of(reply))
 
 
 def count_tokens(value: object) -> int:

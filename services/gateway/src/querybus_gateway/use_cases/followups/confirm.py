@@ -18,6 +18,7 @@ from querybus.core.envelope import Envelope, PathStep, Retries
 from querybus.core.ids import derived_id, is_id
 from querybus.core.messages import Confirmed
 from querybus.core.stored.audit import AuditKind
+from querybus.core.stored.models import NO_USE
 from querybus.core.subjects import EventName, StageName
 from querybus.ops.clock import Clock
 from querybus_gateway.lifecycle.in_flight import OPEN_QUERIES_MAX, OpenQueries
@@ -133,5 +134,6 @@ def confirmed(
         deadline_at=now_ms + round(asking.options.deadline_seconds * 1_000),
         retries=Retries(),
         attempts=(),
+        model_use=NO_USE,
         path=(PathStep(stage=StageName.GATEWAY, event=EventName.CONFIRMED, started_at=now_ms, ended_at=now_ms),),
     )
