@@ -83,6 +83,18 @@ def test_the_first_line_that_does_not_fit_is_named(tampered, line: int, why: str
     assert (result.line, why in result.why) == (line, True), result
 
 
+def test_a_file_that_was_cut_and_a_chain_that_was_made_anew_lack_the_hash_that_was_kept() -> None:
+    lines = export()
+    hashes = [json.loads(line)["hash"] for line in lines]
+    assert not isinstance(verify_lines(lines, [hashes[1], hashes[-1]]), AuditFault)
+    cut = verify_lines(lines[:4], [hashes[-1]])
+    assert isinstance(cut, AuditFault)
+    assert (cut.line, hashes[-1] in cut.why) == (4, True)
+    anew = verify_lines(export("globex"), [hashes[-1]])
+    assert isinstance(anew, AuditFault)
+    assert isinstance(verify_lines([], [hashes[-1]]), AuditFault)
+
+
 def test_a_record_made_anew_breaks_the_chain_behind_it() -> None:
     lines = export()
     values = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -187,6 +188,12 @@ def test_an_outsiders_rights_are_exactly_its_calls_its_submit_and_its_users_answ
             "querybus.v1.progress.acme.bob.analyst.*",
         ),
     )
+
+
+def test_a_narrowed_outsider_receives_no_answers_of_its_user() -> None:
+    narrowed = replace(OUTSIDERS[1], is_narrowed=True)
+    assert outside_rights(narrowed).subscribe == ("_INBOX.out.acme.app-2.>",)
+    assert outside_rights(narrowed).publish == outside_rights(OUTSIDERS[1]).publish
 
 
 @pytest.mark.parametrize("name", ["Acme", "a.b", "*", "", "a b", ">"])

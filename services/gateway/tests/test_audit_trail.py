@@ -35,15 +35,33 @@ async def test_equal_refusals_become_one_record_with_their_number() -> None:
     assert {item.kind for item in chains.facts} == {AuditKind.REFUSAL}
 
 
-async def test_a_flood_of_strangers_takes_a_bounded_number_of_records() -> None:
+async def test_a_flood_of_strangers_takes_a_bounded_number_of_records_also_when_it_goes_on() -> None:
+    chains, now = ChainsInMemory(), 0
+    trail = AuditTrail(chains, no_conclusion, clock=lambda: now)
+    most, hours = audit_trail.REFUSALS_MAX, 2
+    for step in range(hours * 60):
+        now = step * 60_000
+        for number in range(2 * most if step == 0 else 100):
+            trail.note_stranger(f"10.{step}.0.{number}", "", "unauthenticated")
+        await trail.drain()
+    apart = [item for item in chains.facts if item.source]
+    assert len([item for item in apart if item.at == 0]) == most
+    assert len(apart) <= most + hours * 3_600 * audit_trail.REFUSALS_PER_SECOND
+    assert sum(item.count for item in chains.facts) == 2 * most + (hours * 60 - 1) * 100
+    assert {item.tenant for item in chains.facts} == {UNKNOWN_TENANT}
+
+
+async def test_a_caller_whose_refusals_differ_each_time_takes_no_other_tenants_place() -> None:
     chains = ChainsInMemory()
     trail = trail_of(chains)
     for number in range(3 * audit_trail.REFUSALS_MAX):
-        trail.note_stranger(f"10.0.0.{number}", "", "unauthenticated")
+        trail.note_refusal(ANN, Problem(ProblemCode.UNKNOWN_CONNECTION), f"c{number}")
+    trail.note_refusal(ANN.model_copy(update={"tenant": "globex"}), Problem(ProblemCode.SCOPE), "shop")
     await trail.drain()
-    assert len(chains.facts) == audit_trail.REFUSALS_MAX + 1
-    assert sum(item.count for item in chains.facts) == 3 * audit_trail.REFUSALS_MAX
-    assert {item.tenant for item in chains.facts} == {UNKNOWN_TENANT}
+    assert [item.about for item in chains.facts if item.tenant == "globex"] == ["shop"]
+    ours = [item for item in chains.facts if item.tenant == "acme"]
+    assert len(ours) == audit_trail.REFUSALS_MAX + 1
+    assert sum(item.count for item in ours) == 3 * audit_trail.REFUSALS_MAX
 
 
 async def test_what_could_not_be_written_is_counted_until_it_is() -> None:

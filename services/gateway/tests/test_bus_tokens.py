@@ -82,6 +82,7 @@ def test_an_admission_grants_the_credentials_own_subjects_in_its_tenants_account
 @pytest.mark.parametrize("change", [{"key_sha256": "1" * 64}, {"user": "bob"}, {"audience": "analyst"}])
 def test_the_mark_changes_with_the_key_its_person_and_its_readers(change: dict[str, object]) -> None:
     assert connection_name(ANN) != connection_name(ANN.model_copy(update=change))
+    assert connection_name(ANN) != connection_name(ANN.model_copy(update={"connections": ("shop",)}))
     assert connection_name(ANN) == connection_name(ANN.model_copy(update={"may_share_boards": True}))
 
 

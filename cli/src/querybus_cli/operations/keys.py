@@ -89,6 +89,8 @@ async def create(
     """Make a credential and return its key; UsageError if the name is taken, fits no subject, or an owner is no analyst."""
     if is_owner and audience != "analyst":
         raise UsageError("an owner is an analyst: add --audience analyst")
+    if is_owner and only_verified:
+        raise UsageError("an owner decides what counts as verified: leave out --owner or --only-verified")
     for what, text in (("tenant", tenant), ("name", name)):
         if not is_token(text):
             raise UsageError(f"the {what} {text[:80]!r} may have a-z, 0-9 and '-' only, at most 64 of them")

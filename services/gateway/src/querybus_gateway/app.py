@@ -33,7 +33,7 @@ from querybus.ops.run import Part
 from querybus.ops.settings import load
 from querybus.ops.trace import Tracing, tracing_of
 from querybus.picture import Pictures
-from querybus_gateway.access.audit_trail import AuditedPurge, AuditTrail
+from querybus_gateway.access.audit_trail import AuditTrail
 from querybus_gateway.access.bus_tokens import BusTokens
 from querybus_gateway.access.callers import Callers
 from querybus_gateway.access.credentials import DevelopmentKey
@@ -119,13 +119,12 @@ class Stores:
     quality: QualityStore
     replica: Replica
     allowances: Allowances
-    chains: AuditLog
     audit: AuditTrail
 
 
 def stores(settings: Settings, broker: BusBroker, *, clock: Clock, tracing: Tracing) -> Stores:
     """Return the stores; nothing is read yet."""
-    open_queries, chains = OpenQueries(), AuditLog(broker)
+    open_queries = OpenQueries()
     return Stores(
         journal=Journal(broker),
         events=FencedEvents(broker, clock=clock, tracing=tracing),
@@ -146,8 +145,7 @@ def stores(settings: Settings, broker: BusBroker, *, clock: Clock, tracing: Trac
             load=Load(settings.in_flight_max),
         ),
         allowances=Allowances(CounterStore(broker), settings.allowed(), clock=clock),
-        chains=chains,
-        audit=AuditTrail(chains, partial(conclusion_of, broker), clock=clock),
+        audit=AuditTrail(AuditLog(broker), partial(conclusion_of, broker), clock=clock),
     )
 
 
@@ -157,9 +155,8 @@ def queries_of(settings: Settings, broker: BusBroker, kept: Stores, *, clock: Cl
     threads = Threads(
         log=kept.journal,
         index=ThreadStore(broker),
-        purge=AuditedPurge(ThreadPurge(settings.nats_url, purge_password), kept.chains, clock=clock)
-        if purge_password
-        else None,
+        purge=ThreadPurge(settings.nats_url, purge_password) if purge_password else None,
+        audit=kept.audit,
         allowances=kept.allowances,
         clock=clock,
         random_bits=system_random_bits,

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from querybus.bus.log.publish import Published
 from querybus.core.credential import Credential
 from querybus.core.envelope import Audience, Envelope
+from querybus.core.stored.audit import AuditKind
 from querybus.core.stored.preferences import Preferences
 from querybus.core.subjects import EventAddress, StageName
 from querybus_gateway.problems import Problem
@@ -148,3 +149,21 @@ class DeadLetters(Protocol):
     ) -> bool:
         """Store the raw bytes and why they died; False if they lay there already. Raises TooLarge as well."""
         ...
+
+
+class Audit(Protocol):
+    """Records deeds. Raises BusTrouble."""
+
+    async def record(
+        self, kind: AuditKind, credential: Credential, *, about: str = "", query_id: str = "", thread_id: str = ""
+    ) -> None: ...
+
+    def note_refusal(self, credential: Credential, problem: Problem, about: str = "") -> None: ...
+
+    def note_stranger(self, source: str, claimed: str, code: str) -> None: ...
+
+
+class Purge(Protocol):
+    """Purges a thread wherever its words are kept. Raises BusTrouble."""
+
+    async def erase(self, tenant: str, thread: str, queries: Sequence[str], *, until_sequence: int) -> None: ...

@@ -105,6 +105,12 @@ class ApiStack:
         finally:
             await connection.close()
 
+    async def put_person(self, credential: str, user: str, tenant: str = "acme", **more: Any) -> None:
+        """Add a key of `key_of` for another person."""
+        key = key_hash(key_of(tenant, credential))
+        known = CredentialStore(Held(await self.user(StageName.GATEWAY)))
+        await known.put(Credential(name=credential, tenant=tenant, user=user, key_sha256=key, **more))
+
     async def user(self, stage: StageName) -> Client:
         if stage not in self.connections:
             self.connections[stage] = await self.bus.connect(stage)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
+from querybus.bus.admin.audit_export import exported_lines
 from querybus.core.asking_back import Confirmation
 from querybus.core.credential import Credential
 from querybus.core.envelope import Envelope, PathStep, concluded
 from querybus.core.ids import derived_id
 from querybus.core.messages import Asked, Concluded, Outcome
+from querybus.core.options import OptionCaps
 from querybus.core.stored.models import NO_USE, ModelUse
 from querybus.core.subjects import EventAddress, EventName, StageName
 from querybus_gateway.problems import Problem, ProblemCode
@@ -141,6 +144,8 @@ def test_a_change_that_needs_a_second_person_is_confirmed_by_another_analyst_for
         (ANN.model_copy(update={"audience": "analyst"}), SECOND, NOW, ProblemCode.SCOPE),
         (BOB.model_copy(update={"audience": "business"}), SECOND, NOW, ProblemCode.SCOPE),
         (BOB.model_copy(update={"connections": ("other",)}), SECOND, NOW, ProblemCode.SCOPE),
+        (BOB.model_copy(update={"made_by": "ann"}), SECOND, NOW, ProblemCode.SCOPE),
+        (BOB.model_copy(update={"caps": OptionCaps(only_verified_always=True)}), SECOND, NOW, ProblemCode.SCOPE),
         (BOB, SECOND, NOW + CONFIRM_MS_MAX + 1, ProblemCode.NOT_CONFIRMABLE),
         (BOB, WRITE, NOW, ProblemCode.NOT_CONFIRMABLE),
     ],
@@ -163,6 +168,9 @@ def test_nobody_else_says_the_second_yes(
         ({"tenant": "other"}, SECOND, False),
         ({"connections": ("other",)}, SECOND, False),
         ({"connections": ("shop",)}, SECOND, True),
+        ({"made_by": "ann"}, SECOND, False),
+        ({"made_by": "eve"}, SECOND, True),
+        ({"caps": OptionCaps(only_verified_always=True)}, SECOND, False),
     ],
 )
 def test_an_analyst_of_the_tenant_reads_another_persons_query_only_to_approve_it(
@@ -196,12 +204,93 @@ async def test_over_the_bus_and_http_a_second_yes_gives_the_same_query_and_anoth
             assert cancelled.status_code in (202, 409)
 
 
-async def _asking(apis: ApiStack) -> str:
+@pytest.mark.connected
+async def test_a_second_person_sees_question_and_statement_and_reads_nothing_else_of_the_asker() -> None:
+    async with api_stack() as apis:
+        query = await _asking(apis, SECOND)
+        async with apis.http(credential="lab") as bob, apis.http() as ann:
+            seen = await bob.get(f"/v1/queries/{query}")
+            answer = seen.json()["answer"]
+            assert (seen.status_code, answer["question"], answer["sql"]) == (200, "delete order 3", SQL)
+            assert (answer["attempts"], answer["path"], answer["notes"]) == ([], [], [])
+            for path in ("events", "result", "export", "chart"):
+                assert (await bob.get(f"/v1/queries/{query}/{path}")).status_code == 404, path
+            for path, body in (
+                ("cancel", {}),
+                ("clarify", {"question": "why?"}),
+                ("refine", {"without": ["a"]}),
+                ("feedback", {"verdict": "right"}),
+                ("ticket", {}),
+            ):
+                assert (await bob.post(f"/v1/queries/{query}/{path}", json=body)).status_code == 404, path
+            assert (await bob.get(f"/v1/threads/{seen.json()['thread_id']}/turns")).status_code == 404
+            own = await ann.post(f"/v1/queries/{query}/confirm", json={"sql_sha256": HASH})
+            assert own.status_code == 403
+            yes = await bob.post(f"/v1/queries/{query}/confirm", json={"sql_sha256": HASH})
+            assert yes.status_code == 202
+            await apis.put_person("lee", "lee", audience="analyst")
+            async with apis.http(credential="lee") as lee:
+                late = await lee.post(f"/v1/queries/{query}/confirm", json={"sql_sha256": HASH})
+                assert (late.status_code, late.json()["code"]) == (409, "not_confirmable")
+                assert (await lee.get(f"/v1/queries/{yes.json()['id']}")).status_code == 404
+
+
+@pytest.mark.connected
+async def test_who_said_yes_and_who_was_refused_stands_in_the_audit() -> None:
+    async with api_stack() as apis:
+        query = await _asking(apis, SECOND)
+        await apis.put_person("hers", "carl", audience="analyst", made_by="ann")
+        async with apis.http() as ann, apis.http(credential="hers") as hers, apis.http("other") as eve:
+            for caller in (ann, hers, eve):
+                assert not (await caller.post(f"/v1/queries/{query}/confirm", json={"sql_sha256": HASH})).is_success
+        async with apis.http(credential="lab") as bob:
+            for _ in range(2):
+                assert (await bob.post(f"/v1/queries/{query}/confirm", json={"sql_sha256": HASH})).is_success
+        await apis.gateway.stop()
+        operator = await apis.bus.connect("operator")
+        lines = [line async for line in exported_lines(operator, tenant=None, since_ms=0, until_ms=None)]
+        await operator.close()
+    records = [json.loads(line) for line in lines]
+    refused = {(item["user"], item["code"]) for item in records if item["kind"] == "refusal"}
+    assert refused == {("ann", "scope"), ("carl", "not_found"), ("eve", "not_found")}
+    assert all(query in item["about"] for item in records if item["kind"] == "refusal")
+    assert [item["user"] for item in records if item["kind"] == "confirmation"] == ["bob"]
+
+
+@pytest.mark.connected
+async def test_a_key_for_verified_questions_alone_reads_nothing_that_was_asked_freely_and_teaches_nothing() -> None:
+    only = OptionCaps(only_verified_always=True)
+    async with api_stack() as apis:
+        await apis.put_person("only", "bob", audience="analyst", role="owner", caps=only)
+        async with apis.http(credential="lab") as free, apis.http(credential="only") as bound:
+            asked = await free.post("/v1/queries", json={"question": "how many?", "connection": "shop"})
+            query, thread = asked.json()["id"], asked.json()["thread_id"]
+            await apis.answer(query)
+            assert (await free.get(f"/v1/queries/{query}/result")).status_code == 200
+            for path in ("", "/events", "/result", "/export", "/chart"):
+                assert (await bound.get(f"/v1/queries/{query}{path}")).status_code == 404, path
+            assert (await bound.get(f"/v1/threads/{thread}/turns")).status_code == 404
+            assert (await bound.get("/v1/queries")).json()["queries"] == []
+            assert (await bound.get("/v1/threads")).json()["threads"] == []
+            history = await bound.post(f"/threads/{thread}/history", json={})
+            assert history.status_code == 404 or history.json() == []
+            verdict = await bound.post(f"/v1/queries/{query}/feedback", json={"verdict": "right"})
+            assert verdict.status_code == 404
+            taught = await bound.post(
+                "/v1/connections/shop/knowledge", json={"pairs": [{"question": "all?", "sql": "SELECT 1"}]}
+            )
+            assert (taught.status_code, taught.json()["code"]) == (403, "scope")
+            me = (await bound.get("/v1/me")).json()
+            assert (me["may_run_sql"], me["is_owner"], me["answers"]) == (False, False, "")
+            assert (await bound.post("/v1/admin/keys", json={"name": "free", "user": "bob"})).status_code == 403
+
+
+async def _asking(apis: ApiStack, confirmation: Confirmation = WRITE) -> str:
     async with apis.client() as client:
         asked = await client.call("ask", {"question": "delete order 3", "connection": "shop"})
     query = asked["query_id"]
     last = (await apis.log(query))[-1]
-    body = Concluded(outcome=Outcome.CONFIRMATION, stage=StageName.GENERATOR, sql=SQL, confirmation=WRITE)
+    body = Concluded(outcome=Outcome.CONFIRMATION, stage=StageName.GENERATOR, sql=SQL, confirmation=confirmation)
     await apis.publish(StageName.GENERATOR, concluded(last.envelope(), body), last)
     await apis.finish(query)
     return query

@@ -47,20 +47,24 @@ def export_audit(
 @audit.command(name="verify")
 def verify_audit(
     files: Annotated[list[typer.FileText], typer.Argument(help="exports, the older ones first; -: standard input")],
+    last_hash: Annotated[
+        list[str] | None,
+        typer.Option(help="of a record that has to be there, as an earlier verify printed it; repeatable"),
+    ] = None,
     json_output: Annotated[bool, typer.Option("--json", help="print one JSON object a line")] = False,
 ) -> None:
     """Name the first record of an export that was changed, removed or put elsewhere, and end with 1; else the last hash.
 
-    Keep the last hash of each tenant elsewhere: an export that ends before it was cut.
+    Keep the last hash of each tenant elsewhere: with --last-hash an export that ends before it is found to be cut.
 
-    Example: querybus audit verify audit.jsonl
+    Example: querybus audit verify audit.jsonl --last-hash 9f86d081...
     """
     from querybus.core.stored.audit import AuditFault, verify_lines
 
     lines = [(file.name, number, line) for file in files for number, line in enumerate(file, 1)]
-    result = verify_lines(line for _, _, line in lines)
+    result = verify_lines((line for _, _, line in lines), last_hash or ())
     if isinstance(result, AuditFault):
-        name, number, _ = lines[result.line - 1]
+        name, number, _ = lines[result.line - 1] if lines else (files[0].name, 0, "")
         found = {"file": name, "line": number, "why": result.why}
         typer.echo(json.dumps(found, ensure_ascii=False) if json_output else f"{name}:{number}: {result.why}")
         raise typer.Exit(1)

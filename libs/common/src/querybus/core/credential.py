@@ -47,9 +47,19 @@ class Credential(BaseModel):
     made_by: str = Field(default="", description="the owner who made it; empty: made at the command line")
 
     @property
+    def is_narrowed(self) -> bool:
+        """Whether it may read less than all that its user asked, so that no subscription by user is for it."""
+        return self.connections is not None or self.caps.only_verified_always
+
+    @property
+    def may_teach(self) -> bool:
+        """Whether it decides what counts as verified; a key for verified questions alone would free itself by that."""
+        return self.audience == "analyst" and not self.caps.only_verified_always
+
+    @property
     def is_owner(self) -> bool:
         """Whether it may do an owner's work, which shows statements and names."""
-        return self.role == "owner" and self.audience == "analyst"
+        return self.role == "owner" and self.may_teach
 
     @property
     def shares_boards(self) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from typing import Final, Protocol, cast
 
 from querybus.bus.log.publish import BusTrouble
@@ -24,8 +24,10 @@ from querybus.ops.run import end
 from querybus_gateway.problems import Problem
 
 FLUSH_SECONDS: Final = 5.0
-REFUSALS_MAX: Final = 1_000
-"""Different refusals that are counted apart until they are recorded; the rest is counted together."""
+REFUSALS_MAX: Final = 200
+"""Different refusals of a chain that are recorded apart at once; the rest of a burst is counted together, by tenant and code."""
+REFUSALS_PER_SECOND: Final = 0.5
+"""How fast a chain may take different ones again: 43,000 a day are 20 MB, so that no flood drives others' records out."""
 _log = get_log(__name__)
 
 Conclusion = Callable[[EventAddress], Awaitable[tuple[int, bytes] | None]]
@@ -38,27 +40,6 @@ class AuditChains(Protocol):
     async def record(self, facts: AuditFacts, words: Words | None = None) -> None: ...
 
 
-class Purge(Protocol):
-    """Deletes a thread's log and pages. Raises BusTrouble."""
-
-    async def erase(self, tenant: str, thread: str, queries: Iterable[str], *, until_sequence: int) -> None: ...
-
-
-class AuditedPurge:
-    """Records a thread's deletion before it deletes the thread."""
-
-    def __init__(self, purge: Purge, chains: AuditChains, *, clock: Clock) -> None:
-        self._purge = purge
-        self._chains = chains
-        self._clock = clock
-
-    async def erase(self, tenant: str, thread: str, queries: Iterable[str], *, until_sequence: int) -> None:
-        """Record and delete. BusTrouble."""
-        facts = AuditFacts(kind=AuditKind.THREAD_DELETED, at=self._clock(), tenant=tenant, thread_id=thread)
-        await self._chains.record(facts)
-        await self._purge.erase(tenant, thread, queries, until_sequence=until_sequence)
-
-
 class AuditTrail:
     """Makes records of what happens at the gateway. A part."""
 
@@ -68,6 +49,8 @@ class AuditTrail:
         self._conclusion = conclusion
         self._clock = clock
         self._refused: Counter[AuditFacts] = Counter()
+        self._left: dict[str, tuple[float, int]] = {}
+        """By tenant: how many different refusals may still be recorded, as of a time in ms."""
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -83,7 +66,9 @@ class AuditTrail:
     async def ping(self) -> str | None:
         return None
 
-    async def record(self, kind: AuditKind, credential: Credential, *, about: str = "", query_id: str = "") -> None:
+    async def record(
+        self, kind: AuditKind, credential: Credential, *, about: str = "", query_id: str = "", thread_id: str = ""
+    ) -> None:
         """Record what a caller does. BusTrouble."""
         await self._chains.record(
             AuditFacts(
@@ -95,6 +80,7 @@ class AuditTrail:
                 audience=credential.audience,
                 about=about,
                 query_id=query_id,
+                thread_id=thread_id,
             )
         )
 
@@ -145,9 +131,17 @@ class AuditTrail:
         )
 
     def _note(self, facts: AuditFacts) -> None:
-        if facts not in self._refused and len(self._refused) >= REFUSALS_MAX:
-            facts = AuditFacts(kind=AuditKind.REFUSAL, at=0, tenant=UNKNOWN_TENANT, code=facts.code)
+        if facts not in self._refused and not self._takes(facts.tenant):
+            facts = AuditFacts(kind=AuditKind.REFUSAL, at=0, tenant=facts.tenant, code=facts.code)
         self._refused[facts] += 1
+
+    def _takes(self, tenant: str) -> bool:
+        """Take one of the tenant's places for a different refusal, if there is one."""
+        now = self._clock()
+        left, at = self._left.get(tenant, (float(REFUSALS_MAX), now))
+        left = min(REFUSALS_MAX, left + (now - at) / 1_000 * REFUSALS_PER_SECOND)
+        self._left[tenant] = (max(0.0, left - 1), now)
+        return left >= 1
 
     async def _flush_on_and_on(self) -> None:
         while True:

@@ -72,7 +72,8 @@ def read_request(data: bytes) -> SignInRequest | None:
 
 def outsider_of(credential: Credential) -> Outsider:
     """Return the credential as the bus knows it."""
-    return Outsider(token(credential.tenant), token(credential.name), token(credential.user), credential.audience)
+    names = (token(credential.tenant), token(credential.name), token(credential.user))
+    return Outsider(*names, credential.audience, is_narrowed=credential.is_narrowed)
 
 
 def connection_name(credential: Credential) -> str:
@@ -80,7 +81,7 @@ def connection_name(credential: Credential) -> str:
 
     The mark changes with whatever the connection's rights follow from.
     """
-    text = json.dumps([credential.key_sha256, credential.user, credential.audience])
+    text = json.dumps([credential.key_sha256, credential.user, credential.audience, credential.is_narrowed])
     return f"{outsider_of(credential).name}.{hashlib.sha256(text.encode()).hexdigest()[:MARK_LENGTH]}"
 
 

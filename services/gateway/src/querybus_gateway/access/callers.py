@@ -53,7 +53,7 @@ class Callers:
         read = read_session(ticket, await self._session_key(), kind)
         if read is None or read.id != query_id:
             return self._refused(source)
-        return await self._narrowed(read)
+        return await self._narrowed(read, source)
 
     async def identify(self, key: str | Problem | None, source: str) -> Credential | Problem:
         """Return whose key or token this is; `source` is the caller's address. Raises BusTrouble.
@@ -68,7 +68,7 @@ class Callers:
         if self._tokens is not None and is_token_like(key):
             result = await self._tokens.read(key)
         elif is_session_token(key):
-            result = await self._of_session(key)
+            result = await self._of_session(key, source)
         else:
             result = await authenticate(key, self._registry)
         if isinstance(result, Credential) or result.code is not ProblemCode.UNAUTHENTICATED or result is _ENDED:
@@ -85,15 +85,16 @@ class Callers:
         self._on_refused(source, "" if name is None else f"{name.tenant}.{name.credential}", refused.code)
         return refused
 
-    async def _of_session(self, text: str) -> Credential | Problem:
+    async def _of_session(self, text: str, source: str) -> Credential | Problem:
         session = read_session(text, await self._session_key(), "session")
         if session is None:
             return Problem(ProblemCode.UNAUTHENTICATED)
-        return await self._narrowed(session)
+        return await self._narrowed(session, source)
 
-    async def _narrowed(self, session: SessionToken) -> Credential | Problem:
+    async def _narrowed(self, session: SessionToken, source: str) -> Credential | Problem:
         # It was made here, so its end is no guess. A credential that is gone takes its tokens with it.
         credential = await self._registry.get(token(session.tenant), token(session.credential))
         if credential is None or session.expires_at <= self._clock():
+            self._on_refused(source, f"ended token of {session.tenant}.{session.credential}", _ENDED.code)
             return _ENDED
         return session.narrowed(credential)

@@ -12,7 +12,8 @@ from querybus.ops.clock import Clock
 from querybus.ops.log import get_log
 from querybus_gateway.access.bus_tokens import BusTokens, SignInRequest, outsider_of, read_request
 from querybus_gateway.access.callers import Callers
-from querybus_gateway.use_cases.sign_in import Audit
+from querybus_gateway.ports import Audit
+from querybus_gateway.problems import Problem, ProblemCode
 
 _log = get_log(__name__)
 
@@ -46,6 +47,7 @@ class BusSignIn:
         """Return whose key it is, or why it lets nobody in."""
         # A token of a person's session or of the issuer names no record that a call could be answered by.
         if key_name(request.key) is None:
+            self._audit.note_stranger(request.host, "bus", ProblemCode.UNAUTHENTICATED)
             return "the password is no key"
         try:
             result = await self._callers.identify(request.key, request.host)
@@ -54,10 +56,14 @@ class BusSignIn:
         if not isinstance(result, Credential):
             return str(result.code)
         outsider = outsider_of(result)
+        why = ""
         if request.user not in ("", outsider.name):
-            return "the key is another user's"
-        if outsider.tenant not in self._tenants:
-            return "the tenant has no account on the bus"
+            why = "the key is another user's"
+        elif outsider.tenant not in self._tenants:
+            why = "the tenant has no account on the bus"
+        if why:
+            self._audit.note_refusal(result, Problem(ProblemCode.SCOPE), "bus")
+            return why
         try:
             await self._audit.record(AuditKind.SIGN_IN, result, about="bus")
         except BusTrouble:

@@ -227,7 +227,7 @@ async def caller_of(
 ) -> Credential:
     """Return who is calling, by key or by a ticket for the events or the picture of one query; Refused for nobody."""
     try:
-        source = request.client.host if request.client is not None else ""
+        source = source_of(request)
         key = presented_key(request.headers.items())
         if key is None and ticket:
             result = await use_cases.callers.identify_ticket(ticket, query_id, source, kind)
@@ -238,6 +238,11 @@ async def caller_of(
     if isinstance(result, Problem):
         raise Refused(result)
     return result
+
+
+def source_of(request: Request) -> str:
+    """Return the caller's address, empty where the server does not know it."""
+    return request.client.host if request.client is not None else ""
 
 
 def links_base(request: Request) -> str:

@@ -278,7 +278,10 @@ class MeView(View):
     expires_at: int | None = Field(
         description="until when its token or key lets it in, in ms since the epoch; null: no end"
     )
-    answers: str = Field(description="the subject of the bus at which its answers come")
+    answers: str = Field(
+        description="the subject of the bus at which its answers come; empty for a key that is narrowed to connections or "
+        "to verified questions: it reads them by call"
+    )
     deadline_seconds_max: float
     rows_max: int
 

@@ -230,7 +230,7 @@ class Teaching:
 
         Nothing is taught where one of them does not fit the schema: the problem says which, why, and the nearest name.
         """
-        is_suggestion = credential.audience != "analyst"
+        is_suggestion = not credential.may_teach
         if is_suggestion and (len(request.terms) != 1 or request != TeachRequest(terms=request.terms)):
             return Problem(ProblemCode.SCOPE, "analysts teach; others may suggest what one word means")
         try:
@@ -253,7 +253,7 @@ class Teaching:
 
     async def review(self, name: str, credential: Credential, entry_id: str, request: ReviewRequest) -> Json | Problem:
         """Approve or reject what was suggested: `{connection, entries}`; for analysts. Who and when is kept with it."""
-        if credential.audience != "analyst":
+        if not credential.may_teach:
             return Problem(ProblemCode.SCOPE, "analysts review")
         try:
             connection = await self._own(name, credential)
@@ -284,7 +284,7 @@ class Teaching:
 
     async def forget(self, name: str, credential: Credential, entry_id: str) -> Json | Problem:
         """Remove one entry: `{connection, entries}`; for analysts."""
-        if credential.audience != "analyst":
+        if not credential.may_teach:
             return Problem(ProblemCode.SCOPE, "analysts teach")
         try:
             connection = await self._own(name, credential)
@@ -311,7 +311,7 @@ class Teaching:
             kind=EntryKind.PAIR,
             key=question[:KEY_LENGTH_MAX],
             text=attempt.sql,
-            source=FEEDBACK if credential.audience == "analyst" else SUGGESTION,
+            source=FEEDBACK if credential.may_teach else SUGGESTION,
             by=credential.user,
             at=self._clock(),
         )

@@ -356,25 +356,26 @@ class Queries:
         except Undecodable:
             return None
 
-    async def _find(self, query: str, credential: Credential) -> Sequence[Entry] | Queued | Problem:
+    async def _find(
+        self, query: str, credential: Credential, *, or_approver: bool = False
+    ) -> Sequence[Entry] | Queued | Problem:
         if not is_id(query):
             return _MISSING
         log = await self._ports.log.query(credential.tenant, query)
         if log:
-            return log if may_read(log, credential) or may_approve(log, credential) else _MISSING
+            is_approver = or_approver and may_approve(log, credential)
+            return log if is_approver or may_read(log, credential) else _MISSING
         waiting = await self._ports.submissions.get(credential.tenant, query)
-        if waiting is None:
-            return _MISSING
         try:
-            envelope = decode(EventName.ASKED, waiting)
+            envelope = decode(EventName.ASKED, waiting or b"")
         except Undecodable:
             return _MISSING
         return Queued(envelope) if is_reader(envelope, credential) else _MISSING
 
     async def read(self, query: str, credential: Credential) -> Reply | Problem:
-        """Return the query as its log stands now."""
+        """Return the query as its log stands now; to a second person what they have to approve."""
         try:
-            result = await self._find(query, credential)
+            result = await self._find(query, credential, or_approver=True)
         except BusTrouble as trouble:
             return _trouble(trouble)
         return result if isinstance(result, Problem) else reply_of(query, result, credential)
@@ -459,8 +460,8 @@ class Queries:
 
     async def open_stream(self, query: str, credential: Credential) -> Problem | None:
         """Return why this caller may not follow the query, or None if it may."""
-        reply = await self.read(query, credential)
-        return reply if isinstance(reply, Problem) else None
+        found = await self.finished(query, credential)
+        return found if isinstance(found, Problem) and found.code is not ProblemCode.NOT_FINISHED else None
 
     def stream(self, query: str, credential: Credential, after_sequence: int) -> AsyncGenerator[Frame]:
         """Yield the log's events behind a sequence as they are stored, with progress between; ends with `finished`.

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from querybus.core.credential import Credential
 from querybus.core.envelope import Envelope, Undecodable
-from querybus.core.messages import Asked, Concluded, Confirmed, Finished, ForkedFrom, Outcome
+from querybus.core.messages import Answer, Asked, Concluded, Confirmed, Finished, ForkedFrom, Outcome
 from querybus.core.subjects import EventName
 from querybus_gateway.lifecycle.conclusions import finished_of
 from querybus_gateway.ports import Entry
@@ -73,8 +73,20 @@ def reply_of(query: str, found: Sequence[Entry] | Queued, credential: Credential
     finished = finished_of(found)
     if finished is None:
         return Reply(query, resource, is_finished=False)
-    reply = finished_reply(query, finished, credential)
-    asking = None if is_reader(finished, credential) else asked_confirmation(found)
+    if is_reader(finished, credential):
+        return finished_reply(query, finished, credential)
+    return _approver_reply(query, finished, asked_confirmation(found), credential)
+
+
+def _approver_reply(
+    query: str, finished: Envelope[Finished], asking: Envelope[Concluded] | None, credential: Credential
+) -> Reply:
+    """Return what a second person sees of somebody else's query: the question, the statement, and how it ended."""
+    answer = finished.body.answer
+    kept = ("outcome", "code", "language", "message", "rows_affected", "confirmation")
+    seen = Finished(answer=Answer(**{name: getattr(answer, name) for name in kept}))
+    bare = finished.with_body(seen, attempts=(), path=(), enriched_question=None, classification=None)
+    reply = finished_reply(query, bare, credential)
     if asking is not None and asking.body.confirmation is not None:
         # Whoever approves sees what would run, also where the asker reads no statements.
         shown = {"sql": asking.body.sql, "confirmation": asking.body.confirmation.model_dump(mode="json")}
@@ -110,11 +122,15 @@ def first(log: Sequence[Entry]) -> Envelope[Any]:
 def is_reader(envelope: Envelope[Any], credential: Credential) -> bool:
     """Return whether the credential may read the query that this event belongs to.
 
-    A credential for some connections reads nothing of others: of an undecided question it may use every candidate.
+    A credential for some connections reads nothing of others: of an undecided question it may use every candidate. One for
+    verified questions alone reads what was asked under the same limit.
     """
+    is_free = not credential.caps.only_verified_always or envelope.options.only_verified
     is_own = (envelope.tenant, envelope.user, envelope.shadow_of) == (credential.tenant, credential.user, None)
     is_for_audience = credential.audience == "analyst" or envelope.audience == "business"
-    return is_own and is_for_audience and all(credential.may_use(name) for name in _connections_of(envelope))
+    return (
+        is_own and is_free and is_for_audience and all(credential.may_use(name) for name in _connections_of(envelope))
+    )
 
 
 def asked_confirmation(log: Sequence[Entry]) -> Envelope[Concluded] | None:
@@ -137,18 +153,25 @@ def may_approve(log: Sequence[Entry], credential: Credential) -> bool:
         begun = first(log)
     except Undecodable:
         return False
-    is_second = begun.tenant == credential.tenant and begun.user != credential.user and begun.shadow_of is None
-    if not is_second or credential.audience != "analyst" or not credential.may_use(begun.connection):
-        return False
     if isinstance(begun.body, Confirmed):
-        return begun.body.confirmed_by == credential.user
+        return begun.body.confirmed_by == credential.user and is_second_person(begun, credential)
     asking = asked_confirmation(log)
     return (
         asking is not None
         and asking.body.confirmation is not None
         and asking.body.confirmation.needs_second_person
-        and credential.may_use(asking.connection)
+        and is_second_person(asking, credential)
     )
+
+
+def is_second_person(asking: Envelope[Any], credential: Credential) -> bool:
+    """Return whether the credential may say yes to what somebody else wants to change.
+
+    A key that the asker made is the asker's: whoever makes a key has seen it.
+    """
+    is_other = asking.user not in (credential.user, credential.made_by)
+    is_seen = asking.tenant == credential.tenant and asking.shadow_of is None
+    return is_other and credential.may_teach and is_seen and credential.may_use(asking.connection)
 
 
 def may_read(log: Sequence[Entry], credential: Credential) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Final, Protocol
+from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -24,7 +24,7 @@ from querybus_gateway.access.session_token import (
     read_session,
     sign_session,
 )
-from querybus_gateway.ports import Credentials, UsedCodes
+from querybus_gateway.ports import Audit, Credentials, UsedCodes
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.public.redaction import Json
 from querybus_gateway.use_cases.queries import BUS_RETRY_SECONDS
@@ -35,12 +35,6 @@ _MEMBERS: Final[dict[TokenKind, str]] = {"session": "token", "code": "code", "ti
 _NOBODYS: Final = Problem(
     ProblemCode.UNAUTHENTICATED, "the code is not known, was used, or is too old: ask for a new one"
 )
-
-
-class Audit(Protocol):
-    """Records deeds. Raises BusTrouble."""
-
-    async def record(self, kind: AuditKind, credential: Credential, *, about: str = "", query_id: str = "") -> None: ...
 
 
 class TokenRequest(BaseModel):
@@ -91,6 +85,7 @@ class SignIn:
     async def make(self, request: TokenRequest, caller: Credential) -> Json | Problem:
         """Return a token for the caller or, for a trusted proxy, for one of its persons."""
         if (refused := _refusal(request, caller)) is not None:
+            self._audit.note_refusal(caller, refused, "token")
             return refused
         return await self._made(
             "session",
@@ -104,6 +99,7 @@ class SignIn:
     async def code(self, caller: Credential) -> Json | Problem:
         """Return a code that signs its holder in as the caller, once, within CODE_MINUTES."""
         if (refused := _refusal(TokenRequest(), caller)) is not None:
+            self._audit.note_refusal(caller, refused, "sign-in code")
             return refused
         return await self._made(
             "code",
@@ -143,14 +139,16 @@ class SignIn:
         )
         return None if isinstance(made, Problem) else str(made["ticket"])
 
-    async def redeem(self, request: SignInRequest) -> Json | Problem:
-        """Return a token of SIGNED_IN_MINUTES for a code that nobody has used."""
+    async def redeem(self, request: SignInRequest, source: str = "") -> Json | Problem:
+        """Return a token of SIGNED_IN_MINUTES for a code that nobody has used; `source` is the caller's address."""
         try:
             code = read_session(request.code, await self._key(), "code")
-            if code is None or code.expires_at <= self._clock():
-                return _NOBODYS
-            credential = await self._registry.get(token(code.tenant), token(code.credential))
-            if credential is None or not await self._used.take(code.id):
+            credential = None
+            if code is not None and code.expires_at > self._clock():
+                credential = await self._registry.get(token(code.tenant), token(code.credential))
+            if code is None or credential is None or not await self._used.take(code.id):
+                claimed = "sign-in code" if code is None else f"sign-in code of {code.tenant}.{code.credential}"
+                self._audit.note_stranger(source, claimed, _NOBODYS.code)
                 return _NOBODYS
         except BusTrouble:
             return Problem(ProblemCode.BUS_UNAVAILABLE, retry_after_seconds=BUS_RETRY_SECONDS)
@@ -204,7 +202,7 @@ def me(caller: Credential) -> Json:
         "credential": caller.name,
         "audience": caller.audience,
         "connections": None if caller.connections is None else list(caller.connections),
-        "may_run_sql": caller.audience == "analyst",
+        "may_run_sql": caller.audience == "analyst" and not caller.caps.only_verified_always,
         "is_owner": caller.is_owner,
         "may_share_boards": caller.shares_boards,
         "expires_at": caller.ends_at,
@@ -215,7 +213,7 @@ def me(caller: Credential) -> Json:
 
 
 def _answers_of(caller: Credential) -> str:
-    return answer_filter(token(caller.tenant), token(caller.user), caller.audience)
+    return "" if caller.is_narrowed else answer_filter(token(caller.tenant), token(caller.user), caller.audience)
 
 
 def _refusal(request: TokenRequest, caller: Credential) -> Problem | None:

@@ -18,12 +18,14 @@ from querybus.core.credential import Credential
 from querybus.core.envelope import Envelope, Undecodable
 from querybus.core.ids import is_id, time_ordered_id
 from querybus.core.messages import Asked, Concluded, Finished, ForkedFrom
+from querybus.core.stored.audit import AuditKind
 from querybus.core.stored.thread import ThreadRecord, record_of
 from querybus.core.subjects import EventName
 from querybus.ops.clock import Clock, RandomBits
 from querybus.ops.log import get_log
 from querybus_gateway.access.quotas import Allowances
 from querybus_gateway.admit import RANDOM_BITS
+from querybus_gateway.ports import Audit, Purge
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.public.redaction import Json, public_analysis, public_answer, public_event, shown, status_of
 from querybus_gateway.public.resources import DescribedThreadView, ForkedFromView, ThreadView
@@ -80,12 +82,6 @@ class ThreadIndex(Protocol):
     ) -> tuple[tuple[ThreadRecord, ...], int]: ...
 
 
-class Purge(Protocol):
-    """Purges a thread wherever its words are kept. Raises BusTrouble."""
-
-    async def erase(self, tenant: str, thread: str, queries: Sequence[str], *, until_sequence: int) -> None: ...
-
-
 class Threads:
     """The threads of all tenants, as the APIs see them."""
 
@@ -95,6 +91,7 @@ class Threads:
         log: ThreadLog,
         index: ThreadIndex,
         purge: Purge | None,
+        audit: Audit,
         allowances: Allowances,
         clock: Clock,
         random_bits: RandomBits,
@@ -105,6 +102,7 @@ class Threads:
         self._log = log
         self._index = index
         self._purge = purge
+        self._audit = audit
         self._clock = clock
         self._random_bits = random_bits
 
@@ -145,6 +143,7 @@ class Threads:
             title="",
             created_at=now,
             metadata=dict(metadata or {}),
+            only_verified=credential.caps.only_verified_always,
         )
         try:
             if (spent := await self._allowances.take(credential.tenant)) is not None:
@@ -307,6 +306,7 @@ class Threads:
             title=last["question"][:200],
             created_at=now,
             forked_from=ForkedFrom(thread_id=thread, sequence=state["sequence"]),
+            only_verified=credential.caps.only_verified_always,
         )
         try:
             await self._index.put(credential.tenant, record)
@@ -346,8 +346,9 @@ class Threads:
             if any(first.address.query not in finished for first in firsts):
                 return Problem(ProblemCode.NOT_FINISHED, "a question of the thread still runs: wait or cancel it")
             if ends:
+                await self._audit.record(AuditKind.THREAD_DELETED, credential, thread_id=thread)
                 async with self._deleting:
-                    await self._erase(thread, credential, ends)
+                    await self._erase(self._purge, thread, credential, ends)
             if not await self._log.thread_ends(credential.tenant, thread):
                 # A question that came meanwhile keeps its thread listed.
                 await self._index.remove(credential.tenant, credential.user, thread)
@@ -357,12 +358,11 @@ class Threads:
             return _TOO_LONG
         return None
 
-    async def _erase(self, thread: str, credential: Credential, ends: Sequence[Entry]) -> None:
-        assert self._purge is not None  # noqa: S101 - the caller has looked
+    async def _erase(self, purge: Purge, thread: str, credential: Credential, ends: Sequence[Entry]) -> None:
         until = ends[-1].sequence
         queries = tuple(dict.fromkeys(item.address.query for item in ends))
         for _ in range(ERASE_TRIES_MAX):
-            await self._purge.erase(credential.tenant, thread, queries, until_sequence=until)
+            await purge.erase(credential.tenant, thread, queries, until_sequence=until)
             left = await self._log.thread_ends(credential.tenant, thread)
             if not any(item.sequence <= until for item in left):
                 return
@@ -433,7 +433,8 @@ def _readable(entry: Entry, credential: Credential) -> Envelope[Any] | None:
 
 def _owns(record: ThreadRecord, credential: Credential) -> bool:
     is_seen = credential.audience == "analyst" or record.audience == "business"
-    return record.user == credential.user and is_seen
+    is_free = record.only_verified or not credential.caps.only_verified_always
+    return record.user == credential.user and is_seen and is_free and credential.may_use(record.connection)
 
 
 def _turn(log: Sequence[Entry], credential: Credential, *, with_answers: bool = False) -> Json:

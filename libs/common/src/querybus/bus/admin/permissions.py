@@ -97,6 +97,8 @@ class Outsider:
     credential: str
     user: str
     audience: Audience
+    is_narrowed: bool = False
+    """Whether it may read less than its user's answers: they are published by user, so it receives none of them."""
 
     def __post_init__(self) -> None:
         for item in (self.tenant, self.credential, self.user, self.audience):
@@ -208,16 +210,16 @@ def audit_rights() -> Rights:
 
 def outside_rights(outsider: Outsider) -> Rights:
     """Return the rights of one outside credential, within its tenant's account: its calls, and its own audience's answers."""
+    of_user = (
+        answer_filter(outsider.tenant, outsider.user, outsider.audience),
+        f"{ROOT}.progress.{outsider.tenant}.{outsider.user}.{outsider.audience}.*",
+    )
     return Rights(
         (
             f"{ROOT}.call.{outsider.tenant}.{outsider.credential}.*",
             f"{ROOT}.submit.{outsider.tenant}.{outsider.credential}",
         ),
-        (
-            f"{outsider.inbox}.>",
-            answer_filter(outsider.tenant, outsider.user, outsider.audience),
-            f"{ROOT}.progress.{outsider.tenant}.{outsider.user}.{outsider.audience}.*",
-        ),
+        (f"{outsider.inbox}.>", *(() if outsider.is_narrowed else of_user)),
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, cast
@@ -125,13 +125,16 @@ class VerifiedChain:
     without_words: int
 
 
-def verify_lines(lines: Iterable[str]) -> tuple[VerifiedChain, ...] | AuditFault:
+def verify_lines(lines: Iterable[str], kept: Collection[str] = ()) -> tuple[VerifiedChain, ...] | AuditFault:
     """Return the chains of exported lines, by tenant, or the first line that does not fit.
 
     A file may begin anywhere in a chain; from there on no record may be missing, changed or out of order. Words may be
     missing, since a deleted thread takes them along; words that are there have to be those of the record's hash.
+    `kept` are hashes of records that have to be there: of a file that was cut before them, or of a chain that was made
+    anew, the fault names the last line.
     """
     chains: dict[str, VerifiedChain] = {}
+    unseen, number = set(kept), 0
     for number, text in enumerate(lines, 1):
         if not text.strip():
             continue
@@ -146,12 +149,17 @@ def verify_lines(lines: Iterable[str]) -> tuple[VerifiedChain, ...] | AuditFault
         why = _fault(values, record, found, chain)
         if why is not None:
             return AuditFault(number, why)
+        unseen.discard(record.hash)
         chains[record.tenant] = VerifiedChain(
             record.tenant,
             chain.first if chain else record.number,
             record.number,
             record.hash,
             (chain.without_words if chain else 0) + (bool(record.words_sha256) and found is None),
+        )
+    if unseen:
+        return AuditFault(
+            number, f"no record has the hash {min(unseen)}: records were cut off, or the chain was made anew"
         )
     return tuple(chains[tenant] for tenant in sorted(chains))
 

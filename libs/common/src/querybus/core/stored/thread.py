@@ -28,6 +28,11 @@ class ThreadRecord(Value):
     created_at: int
     forked_from: ForkedFrom | None = None
     metadata: Mapping[str, Any] = Field(default={}, description="what its owner's client keeps with it")
+    only_verified: bool = Field(
+        default=False,
+        exclude_if=lambda value: not value,
+        description="whether verified questions alone are answered in it",
+    )
 
 
 def record_of(asked: Envelope[Asked]) -> ThreadRecord:
@@ -40,4 +45,5 @@ def record_of(asked: Envelope[Asked]) -> ThreadRecord:
         title=asked.question[:TITLE_LENGTH_MAX],
         created_at=asked.asked_at,
         forked_from=asked.body.forked_from,
+        only_verified=asked.options.only_verified,
     )

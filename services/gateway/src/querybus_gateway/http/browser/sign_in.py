@@ -5,7 +5,17 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
-from querybus_gateway.http.request import NO_KEY, Caller, JsonResponse, UseCasesOf, answered, body_of, gives, takes
+from querybus_gateway.http.request import (
+    NO_KEY,
+    Caller,
+    JsonResponse,
+    UseCasesOf,
+    answered,
+    body_of,
+    gives,
+    source_of,
+    takes,
+)
 from querybus_gateway.public.resources import CodeView, MeView, TicketView, TokenView
 from querybus_gateway.use_cases.sign_in import SignInRequest, TokenRequest
 from querybus_gateway.use_cases.sign_in import me as who_is
@@ -35,7 +45,8 @@ async def code(request: Request, use_cases: UseCasesOf, credential: Caller) -> J
 @router.post("/sign-in", status_code=201, responses=gives(TokenView, 201), openapi_extra=takes(SignInRequest) | NO_KEY)
 async def sign_in(request: Request, use_cases: UseCasesOf) -> JSONResponse:
     """Take a code, and give a token for it; needs no key."""
-    return answered(request, await use_cases.sign_in.redeem(await body_of(request, SignInRequest)), 201)
+    wanted = await body_of(request, SignInRequest)
+    return answered(request, await use_cases.sign_in.redeem(wanted, source_of(request)), 201)
 
 
 @router.post("/batches/{batch_id}/ticket", status_code=201, responses=gives(TicketView, 201))

@@ -21,10 +21,10 @@ from querybus.core.stored.audit import AuditKind
 from querybus.core.subjects import is_token
 from querybus.ops.clock import Clock
 from querybus.ops.log import get_log
+from querybus_gateway.ports import Audit
 from querybus_gateway.problems import FieldError, Problem, ProblemCode
 from querybus_gateway.public.redaction import Json
 from querybus_gateway.use_cases.admin.asked import NOT_OWNER, TROUBLE, KnownNames
-from querybus_gateway.use_cases.sign_in import Audit
 
 SECRET_BYTES: Final = 32
 KEYS_MAX: Final = 10_000

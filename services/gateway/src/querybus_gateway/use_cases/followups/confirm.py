@@ -22,14 +22,14 @@ from querybus.core.stored.models import NO_USE
 from querybus.core.subjects import EventName, StageName
 from querybus.ops.clock import Clock
 from querybus_gateway.lifecycle.in_flight import OPEN_QUERIES_MAX, OpenQueries
-from querybus_gateway.ports import Entry, Events, Log
+from querybus_gateway.ports import Audit, Entry, Events, Log
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.use_cases.queries import BUS_RETRY_SECONDS, PUBLISH_MS_MAX, Queries
-from querybus_gateway.use_cases.resources import Reply, asked_confirmation, resource_of
-from querybus_gateway.use_cases.sign_in import Audit
+from querybus_gateway.use_cases.resources import Reply, asked_confirmation, first, is_second_person, resource_of
 
 CONFIRM_MS_MAX: Final = 3_600_000
 """How long after its conclusion a query can be confirmed."""
+_REFUSALS: Final = frozenset({ProblemCode.SCOPE, ProblemCode.NOT_CONFIRMABLE, ProblemCode.NOT_FOUND})
 
 
 class ConfirmRequest(BaseModel):
@@ -60,14 +60,15 @@ class Confirmations:
         self, query: str, request: ConfirmRequest, credential: Credential, *, wait_seconds: float = 0
     ) -> Reply | Problem:
         """Begin the query that runs what `query` asked to be confirmed; a second yes gives the same one back."""
-        asking = await self._queries.read(query, credential)
-        if isinstance(asking, Problem):
-            return asking
-        try:
-            begun = await self._begin(query, request, credential)
-        except BusTrouble:
-            return Problem(ProblemCode.BUS_UNAVAILABLE, retry_after_seconds=BUS_RETRY_SECONDS)
+        begun: tuple[Envelope[Confirmed], bool] | Reply | Problem = await self._queries.read(query, credential)
+        if isinstance(begun, Reply):
+            try:
+                begun = await self._begin(query, request, credential)
+            except BusTrouble:
+                begun = Problem(ProblemCode.BUS_UNAVAILABLE, retry_after_seconds=BUS_RETRY_SECONDS)
         if isinstance(begun, Problem):
+            if begun.code in _REFUSALS:
+                self._audit.note_refusal(credential, begun, f"confirmation of {query[:80]}")
             return begun
         envelope, is_new = begun
         reply = await self._queries.wait(envelope.query_id, credential, wait_seconds, is_known=True)
@@ -83,6 +84,8 @@ class Confirmations:
         envelope = confirmed(log, request, credential, now)
         if isinstance(envelope, Problem):
             return envelope
+        if (known := await self._known(envelope)) is not None:
+            return known
         if len(self._open) >= OPEN_QUERIES_MAX:
             return Problem(ProblemCode.QUEUE_FULL, retry_after_seconds=BUS_RETRY_SECONDS)
         await self._audit.record(
@@ -92,9 +95,18 @@ class Confirmations:
             envelope, input_sequence=0, expected_last_sequence=0, until_ms=now + PUBLISH_MS_MAX
         )
         if not isinstance(published, Stored):
-            return envelope, False
+            return await self._known(envelope) or (envelope, False)
         self._open.note(address_of(envelope), published.sequence, envelope.deadline_at, now)
         return envelope, True
+
+    async def _known(self, envelope: Envelope[Confirmed]) -> tuple[Envelope[Confirmed], bool] | Problem | None:
+        """Return the yes that was said before, a problem if somebody else said it, None if nobody did. BusTrouble."""
+        log = await self._log.query(envelope.tenant, envelope.query_id)
+        if not log:
+            return None
+        body: object = first(log).body
+        is_same = isinstance(body, Confirmed) and body.confirmed_by == envelope.body.confirmed_by
+        return (envelope, False) if is_same else Problem(ProblemCode.NOT_CONFIRMABLE, "somebody else has confirmed it")
 
 
 def confirmed(
@@ -106,14 +118,15 @@ def confirmed(
     if asking is None or confirmation is None:
         return Problem(ProblemCode.NOT_CONFIRMABLE, "the query did not end by asking for a confirmation")
     is_asker = asking.user == credential.user
-    if confirmation.needs_second_person and (is_asker or credential.audience != "analyst"):
+    if confirmation.needs_second_person and not is_second_person(asking, credential):
         return Problem(
             ProblemCode.SCOPE,
-            "another analyst of your tenant has to confirm this change: give them the query's id, they see and confirm it",
+            "another analyst of your tenant has to confirm this change, with a key for its connection that the asker "
+            "did not make: they find it with `querybus confirm` and at the page",
         )
     if not (is_asker or confirmation.needs_second_person):
         return Problem(ProblemCode.NOT_CONFIRMABLE, "only its asker confirms this query")
-    if credential.connections is not None and asking.connection not in credential.connections:
+    if not credential.may_use(asking.connection):
         return Problem(ProblemCode.SCOPE, "this credential may not use that connection any more")
     if confirmation.reason == "cost" and credential.audience != "analyst":
         return Problem(ProblemCode.SCOPE, "expensive questions are for analysts")

@@ -143,10 +143,11 @@ def values_of(turns: Sequence[Mapping[str, Any]], base_url: str) -> Json:
 
 
 def interrupts_of(turn: Mapping[str, Any]) -> list[Json]:
-    """Return what a turn asks a person, none for a turn that asks nothing."""
-    if turn["status"] != "finished" or turn["outcome"] not in INTERRUPTS:
-        return []
+    """Return what a turn asks a person, none for a turn that asks nothing or waits for a second person."""
     answer = turn.get("answer") or {}
+    is_asked = turn["status"] == "finished" and turn["outcome"] in INTERRUPTS
+    if not is_asked or (answer.get("confirmation") or {}).get("needs_second_person"):
+        return []
     value: Json = {"kind": turn["outcome"], "question": answer.get("message") or turn["message"]}
     if turn["outcome"] == "clarification":
         value["options"] = answer.get("options") or []

@@ -283,7 +283,7 @@ def _answer(context: Context, reply: Reply) -> CallToolResult:
     base = links_base(_request(context))
     made = answer_of(reply.resource, base, ROWS_MAX)
     text = markdown(reply.resource, base)
-    if made.status in ("clarification", "confirmation"):
+    if reply.resource["answer"]["outcome"] == "clarification" or _asks_yes(reply.resource["answer"]):
         text += f"\n\nTo answer, call `ask` with the choice as `question` and `answers_to` = {made.query_id}."
     return CallToolResult(
         content=[TextContent(type="text", text=text)],
@@ -304,8 +304,13 @@ def _asked_back(context: Context, reply: Reply) -> InputRequiredResult | None:
     return InputRequiredResult(input_requests={_CHOICE: request}, request_state=reply.query_id)
 
 
+def _asks_yes(answer: dict[str, Any]) -> bool:
+    """Whether an answer asks its reader for a yes, and not a second person."""
+    return answer["outcome"] == "confirmation" and not answer["confirmation"]["needs_second_person"]
+
+
 def _form(answer: dict[str, Any]) -> dict[str, Any] | None:
-    if answer["outcome"] == "confirmation":
+    if _asks_yes(answer):
         field: dict[str, Any] = {"type": "string", "enum": ["yes", "no"], "title": answer["message"]}
     elif answer["outcome"] == "clarification":
         options = answer["options"]
