@@ -183,7 +183,6 @@ def test_ages_are_counted_from_births_to_the_day_of_the_question(question: str) 
     [
         # Nothing is called a no-show, and a share of each amount is no answer.
         (FESTIVAL, "No-show rate", None),
-        (INSURER, "Share of claims paid in full", None),
         (FESTIVAL, "Most popular film", "Which film has the most ratings?"),
         (FESTIVAL, "Revenue per venue", "total capacity per venue"),
     ],

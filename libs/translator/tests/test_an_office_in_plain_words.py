@@ -79,7 +79,6 @@ def test_a_plain_question_is_answered(question: str, rows: list[tuple[object, ..
         "Who booked the most hours?",
         "Who was at the Excel training?",
         "Top 2 departments by expenses",
-        "cost of trainings per provider",
     ],
 )
 def test_what_would_be_another_question_is_asked_back(question: str) -> None:

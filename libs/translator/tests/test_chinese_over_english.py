@@ -324,13 +324,6 @@ def test_who_does_something_is_called_by_the_verb() -> None:
     assert chinese_words(frozenset({"builder", "investor"})).keys() >= {"建造商", "建造者", "投资人"}
 
 
-def test_nothing_is_shown_of_rows_that_there_are_not() -> None:
-    assert isinstance(translate("哪些灯塔没有水手？给出名称和年龄。", catalog(), today=TODAY), NotRead)
-    assert isinstance(
-        translate("Show the names and ages of lighthouses without sailors", catalog(), today=TODAY), NotRead
-    )
-
-
 def test_a_number_of_each_is_no_number_of_all() -> None:
     for question in ("每位水手有多少条记录？", "How many records does each sailor have?"):
         read = translate(question, catalog(), today=TODAY)

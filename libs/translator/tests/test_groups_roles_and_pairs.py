@@ -327,7 +327,6 @@ CATALOGS["gallery"] = gallery()
 @pytest.mark.parametrize(
     ("question", "part"),
     [
-        ("Show the titles of programs directed by Dracula", """WHERE t2."name" = 'Dracula'"""),
         (
             "Show the locations which have both paintings with medium oil and paintings on panel",
             """= 'oil' INTERSECT SELECT "location" FROM "painting" WHERE "surface" = 'panel'""",

@@ -182,10 +182,7 @@ def test_a_gym_is_asked_in_plain_forms(
     ("question", "database"),
     [
         ("Which instructors earn more than any instructor in the Physics department?", "college"),
-        ("Which students live in the same city?", "college"),
-        ("Which countries have customers but no suppliers?", "shop"),
         ("Which suppliers were audited in 2024?", "shop"),
-        ("Which employees earn less than the average salary of their store?", "shop"),
     ],
 )
 def test_what_may_mean_two_things_or_says_a_deed_of_nobody_is_asked_back(

@@ -165,8 +165,6 @@ def test_host_towns_stored_months_and_rows_that_would_stand_twice(
     [
         "Show the names of clerks that have more than one record",
         "How many clerks are enrolled in a fee",
-        "Which contests have more than 2 host towns?",
-        "Which contests have the highest average rating and what are those ratings?",
     ],
 )
 def test_what_counts_or_leaves_out_itself_is_asked_back(question: str) -> None:
