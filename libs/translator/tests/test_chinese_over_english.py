@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from datetime import date
 
 import pytest
-from tools.chinese_words import gathered
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, ColumnProfile, Dialect, ForeignKey, Language, Table
 from querybus_translator import NotRead, Translated, translate
@@ -181,26 +180,6 @@ def test_two_figures_over_all_rows_order_none_of_them():
 def test_what_the_owner_calls_in_chinese_is_called_nothing_else():
     named = translate("一共有多少座灯塔？", catalog({"zh": "航标站"}), today=TODAY)
     assert isinstance(named, NotRead)
-
-
-def test_of_a_dictionary_the_first_meanings_of_one_or_two_words_are_taken_and_of_a_name_what_it_is_called():
-    entries = (
-        "# CC-CEDICT",
-        "燈塔 灯塔 [deng1 ta3] /lighthouse/CL:座[zuo4]/",
-        "血型 血型 [xue4 xing2] /blood group/blood type/",
-        "演出 演出 [yan3 chu1] /to act (in a play)/to perform/performance/concert/",
-        "北京 北京 [Bei3 jing1] /Beijing, capital of the People's Republic of China/Peking/",
-        "大 大 [da4] /big/",
-    )
-    assert gathered(entries) == {
-        "lighthouse": ["灯塔", "燈塔"],
-        "blood_group": ["血型"],
-        "blood_type": ["血型"],
-        "act": ["演出"],
-        "perform": ["演出"],
-        "performance": ["演出"],
-        "beijing": ["北京"],
-    }
 
 
 def ports() -> Catalog:

@@ -171,7 +171,6 @@ def test_chinese_values_and_flags_are_read_whole(question: str, answer: list[tup
 @pytest.mark.parametrize(
     "question",
     [
-        "Second highest salary",
         "How much did each guest spend?",
         "Top 5 guests by total spending",
         "oldest booking",
@@ -180,6 +179,12 @@ def test_chinese_values_and_flags_are_read_whole(question: str, answer: list[tup
 )
 def test_what_would_be_answered_wrong_is_asked_back(question: str) -> None:
     assert isinstance(translate(question, _ship(), today=_TODAY), NotRead)
+
+
+def test_an_ordinal_before_a_superlative_asks_for_the_figure_itself() -> None:
+    found = translate("Second highest salary", _ship(), today=_TODAY)
+    assert isinstance(found, Translated), found
+    assert found.sql.startswith('SELECT "salary" FROM "staff" WHERE "salary" < (SELECT MAX("salary")')
 
 
 def test_a_kind_of_persons_beside_a_figure_of_theirs_is_listed_by_name() -> None:

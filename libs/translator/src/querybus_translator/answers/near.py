@@ -8,7 +8,7 @@ offered only if it is answered for sure, and with rows of its own.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Final
 
@@ -140,9 +140,17 @@ def _with_tables(
         tables = [number for number in tables if number in referring]
     # What refers to most others is counted most often: events rather than things.
     tables.sort(key=lambda number: -sum(edge.source == number for edge in index.graph.edges_of(number)))
-    start = question.find(word)
-    for number in tables[:TABLES_TRIED_MAX]:
-        yield question[:start] + display(index.table(number), language) + question[start + len(word) :]
+    yield from _replaced(
+        question, word, (display(index.table(number), language) for number in tables[:TABLES_TRIED_MAX])
+    )
+
+
+def _replaced(question: str, word: str, names: Iterable[str]) -> Iterator[str]:
+    """Give the question with each name in place of a word, but for a name that the question says already."""
+    before, _, behind = question.partition(word)
+    for name in names:
+        if name and name.lower() not in f"{before} {behind}".lower():
+            yield before + name + behind
 
 
 def _with_rows(question: str, nodes: Sequence[Node], index: CatalogIndex, language: Language) -> Iterator[str]:
@@ -193,7 +201,9 @@ def _counted(question: str, nodes: Sequence[Node], unread: Sequence[Node]) -> st
     before, behind = (
         [node for node in part if node.kind is not NodeKind.STOP] for part in (nodes[:place], nodes[place + 1 :])
     )
-    counts = {*(node.op for node in before[-1:]), *(node.op for node in behind[:1] if is_han(words[0].text))}
+    # 公司有多少员工: what is counted stands behind, and is known.
+    is_before = is_han(words[0].text) and not any(node.kind is NodeKind.LINK for node in behind[1:2])
+    counts = {*(node.op for node in before[-1:]), *(node.op for node in behind[:1] if is_before)}
     if not counts & _COUNTING:
         return None
     text = words[0].text
@@ -267,21 +277,18 @@ def _with_figures(
 
 
 def _with_names(question: str, unread: Sequence[Node], index: CatalogIndex, language: Language) -> Iterator[str]:
-    """Give the question with a Chinese word replaced by a name of which some Chinese word shares a sign with it: 剧目 and 戏剧."""
+    """Give the question with a Chinese word replaced by a name that shares a sign with it: 剧目 and 戏剧."""
     for node in unread:
         if node.kind is not NodeKind.WORD or not is_han(node.text):
             continue
-        start = question.find(node.text)
-        for named in index.sharing_signs(node.text)[:NAMES_TRIED_MAX]:
-            yield question[:start] + display(named, language) + question[start + len(node.text) :]
+        names = [display(named, language) for named in index.sharing_signs(node.text)[:NAMES_TRIED_MAX]]
+        yield from _replaced(question, node.text, (name for name in names if not set(name).isdisjoint(node.text)))
 
 
 def _with_parts(question: str, unread: Sequence[Node], index: CatalogIndex) -> Iterator[str]:
     """Give the question with a Chinese word replaced by a word of the data that is a part of its meaning: 急诊, an emergency treatment."""
     for node in unread:
-        start = question.find(node.text)
-        for part in index.parts_of_meanings.get(node.text, ())[:NAMES_TRIED_MAX]:
-            yield question[:start] + part + question[start + len(node.text) :]
+        yield from _replaced(question, node.text, index.parts_of_meanings.get(node.text, ())[:NAMES_TRIED_MAX])
 
 
 _OF_FIGURES: Final = frozenset({Op.EACH, Op.SUM, Op.AVERAGE, Op.MOST, Op.HIGHEST, Op.LOWEST, Op.FEWEST})

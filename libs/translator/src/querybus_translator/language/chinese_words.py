@@ -1,6 +1,6 @@
-"""What English words are called in Chinese, by a general dictionary (`words/chinese.txt`, from CC-CEDICT) and by words of work.
+"""What English words are called in Chinese, by a general dictionary (CC-CEDICT) and by words of work.
 
-The file is read anew for each catalog that is asked in Chinese and named in English, some 30 ms; nothing of it is kept but
+The dictionary is read anew for each catalog that is asked in Chinese and named in English, some 30 ms; nothing of it is kept but
 the words of that catalog.
 """
 
@@ -14,6 +14,7 @@ from importlib import resources
 from typing import Final
 
 from querybus.text.readable_name import bilingual
+from querybus_translator.language.chinese_dictionary import read_chinese_dictionary
 from querybus_translator.language.lexicon import lexicon
 from querybus_translator.language.stems import base_form
 from querybus_translator.language.time.words import time_words
@@ -55,8 +56,7 @@ def chinese_words(english: frozenset[str], *, partly: bool = False) -> Mapping[s
     words = lexicon()
     agents = _agents(english)
     result: dict[str, set[str]] = defaultdict(set)
-    path = resources.files("querybus_translator").joinpath("words", "chinese.txt")
-    for line in path.read_text(encoding="utf-8").splitlines():
+    for line in read_chinese_dictionary():
         word, _, called = line.partition(" ")
         first, _, second = word.partition("_")
         known = first in english, not second or second in english

@@ -125,12 +125,12 @@ def is_direct(sketch: Sketch, place: int) -> bool:
         return False
     if sketch.chinese and any(node.text in _HOW_MUCH for node in sketch.nodes[place:]):
         return True
-    other = sketch.before(place)
+    first, other = place, sketch.before(place)
     if other is not None and sketch.nodes[other].text.lower() in lexicon().ordinals:
         # "What is the second highest price".
-        other = sketch.before(other)
+        first, other = other, sketch.before(other)
     if other is None:
-        return place == 0 or all(node.kind is NodeKind.STOP for node in sketch.nodes[:place])
+        return all(node.kind is NodeKind.STOP for node in sketch.nodes[:first])
     figures = {Op.AVERAGE, Op.MAXIMUM, Op.MINIMUM, Op.SUM}
     listed = sketch.before(other) if sketch.op(other) is Op.AND else None
     return sketch.op(other) in {Op.SHOW, *figures} or sketch.op(listed) in figures or sketch.column(listed) is not None
