@@ -137,11 +137,12 @@ class Chat:
             answer = follow(self._client, query, on_progress)
         self._thread, self._last, self._pages_shown = answer.thread_id, answer, 1
         show(answer.raw, self._console)
-        if answer.confirmation is not None and self._is_agreed(answer):
+        wanted = answer.confirmation
+        if wanted is not None and not wanted.needs_second_person and self._is_agreed(answer):
             confirmed = self._client.submit_confirmation(
                 answer.query_id,
-                answer.confirmation,
-                rows_affected_max=answer.confirmation.rows_affected_max or None,
+                wanted,
+                rows_affected_max=wanted.rows_affected_max or None,
             )
             self._asked(confirmed)
 

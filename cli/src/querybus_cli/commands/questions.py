@@ -194,6 +194,8 @@ def _say_beside_the_rows(answer: Mapping[str, Any], *, as_csv: bool, over_http: 
     if answer.get("model_trouble") and not over_http:
         typer.echo(f"the model: {answer['model_detail']}; `querybus models test` shows what to do", err=True)
     asked = answer.get("confirmation")
-    if asked:
+    if asked and asked["needs_second_person"]:
+        typer.echo(f"another analyst confirms it: querybus confirm {answer['query_id']}", err=True)
+    elif asked:
         how = f"querybus confirm {answer['query_id']} --hash {asked['sql_sha256']}"
         typer.echo(how if over_http else "ask it in `querybus chat`, where it can be confirmed", err=True)

@@ -161,6 +161,10 @@ class AsyncClient:
             operations.submit_confirmation(query_id, confirmation, rows_affected_max=rows_affected_max)
         )
 
+    async def waiting_changes(self) -> tuple[Json, ...]:
+        """Return the changes of others that wait for the caller's yes, the oldest first: give `query_id` to `confirm`."""
+        return await self._run(operations.waiting_changes())
+
     async def feedback(self, query_id: str, verdict: Literal["right", "wrong"]) -> Json:
         """Say whether an answer was right."""
         return await self._run(operations.feedback(query_id, verdict))

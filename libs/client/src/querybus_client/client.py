@@ -181,6 +181,10 @@ class Client:
         """Say yes and return at once; read, follow or cancel the query that runs it by its id."""
         return self._run(operations.submit_confirmation(query_id, confirmation, rows_affected_max=rows_affected_max))
 
+    def waiting_changes(self) -> tuple[Json, ...]:
+        """Return the changes of others that wait for the caller's yes, the oldest first: give `query_id` to `confirm`."""
+        return self._run(operations.waiting_changes())
+
     def feedback(self, query_id: str, verdict: Literal["right", "wrong"]) -> Json:
         """Say whether an answer was right."""
         return self._run(operations.feedback(query_id, verdict))

@@ -150,6 +150,10 @@ def confirm(
     return (yield from finished(begun, DEADLINE_SECONDS))
 
 
+def waiting_changes() -> Operation[tuple[Json, ...]]:
+    return tuple((yield Call("GET", "/v1/confirmations"))["changes"])
+
+
 def feedback(query_id: str, verdict: Literal["right", "wrong"]) -> Operation[Json]:
     return (yield Call("POST", f"/v1/queries/{_part(query_id)}/feedback", {"verdict": verdict}))
 

@@ -114,6 +114,7 @@ class Confirmation:
     rows_known: str
     rows_affected_max: int
     raw: Json
+    needs_second_person: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,6 +79,7 @@ from querybus_gateway.use_cases.catalogs.connections import Catalogs
 from querybus_gateway.use_cases.catalogs.definitions import Definitions
 from querybus_gateway.use_cases.followups.confirm import Confirmations
 from querybus_gateway.use_cases.followups.learnt_choices import LearntChoices
+from querybus_gateway.use_cases.followups.waiting import WaitingChanges
 from querybus_gateway.use_cases.knowledge import Teaching
 from querybus_gateway.use_cases.queries import HELD_MAX, Admission, Limits, Queries, QueryPorts
 from querybus_gateway.use_cases.results.charts import Charts
@@ -218,6 +219,7 @@ def use_cases_of(
             clock=clock,
             audit=kept.audit,
         ),
+        waiting=WaitingChanges(Endings(broker), kept.journal, clock=clock),
         credentials=kept.credentials,
         callers=callers,
         sign_in=sign_in,

@@ -236,6 +236,35 @@ async def test_a_second_person_sees_question_and_statement_and_reads_nothing_els
 
 
 @pytest.mark.connected
+async def test_a_change_waits_in_the_list_of_those_who_may_confirm_it_until_one_of_them_has() -> None:
+    async with api_stack() as apis:
+        await _asking(apis)
+        query = await _asking(apis, SECOND)
+        await apis.put_person("hers", "carl", audience="analyst", made_by="ann")
+        await apis.put_person("crm", "dora", audience="analyst", connections=("crm",))
+        await apis.put_person("shop", "emil", audience="analyst", connections=("shop",))
+
+        async def waiting(credential: str, tenant: str = "acme") -> list[str]:
+            async with apis.http(tenant, credential) as caller:
+                found = await caller.get("/v1/confirmations")
+            return (
+                [item["query_id"] for item in found.json()["changes"]] if found.is_success else [found.json()["code"]]
+            )
+
+        assert await waiting("lab") == await waiting("shop") == [query]
+        assert await waiting("hers") == await waiting("crm") == []
+        assert await waiting("web") == await waiting("web", "other") == ["scope"]
+        async with apis.http(credential="lab") as bob:
+            (change,) = (await bob.get("/v1/confirmations")).json()["changes"]
+            assert (change["asked_by"], change["question"], change["sql"]) == ("ann", "delete order 3", SQL)
+            yes = await bob.post(
+                f"/v1/queries/{query}/confirm", json={"sql_sha256": change["confirmation"]["sql_sha256"]}
+            )
+            assert yes.status_code == 202
+        assert await waiting("lab") == await waiting("shop") == []
+
+
+@pytest.mark.connected
 async def test_who_said_yes_and_who_was_refused_stands_in_the_audit() -> None:
     async with api_stack() as apis:
         query = await _asking(apis, SECOND)

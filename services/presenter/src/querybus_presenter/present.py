@@ -48,7 +48,7 @@ from querybus_presenter.summaries.model_summary import Summarizer
 from querybus_presenter.summaries.summary import summary
 from querybus_presenter.whole_result import Pages, whole_result
 from querybus_presenter.wording.absent import is_nothing, why_nothing
-from querybus_presenter.wording.confirmation import asking, done
+from querybus_presenter.wording.confirmation import asking, done, next_step
 from querybus_presenter.wording.disclosed import discloses, is_quotable
 from querybus_presenter.wording.explain import assurance, counted
 from querybus_presenter.wording.labels import distinct_names, is_neutral, labels
@@ -186,7 +186,7 @@ class _Context:
             language=self.texts.language,
             code=body.code,
             message=reported if is_reported else self.texts.summary["plan"] if explains else self._message(),
-            next_step=self._next_step(result) if is_reported else self.texts.next[body.outcome],
+            next_step=self._next_step(result) if is_reported else next_step(body, self.texts),
             options=(offered := self._options(clarification)),
             trigger=clarification.trigger
             if clarification

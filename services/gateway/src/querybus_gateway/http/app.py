@@ -69,6 +69,7 @@ from querybus_gateway.use_cases.bundle import UseCases
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (
     http_queries.router,
+    http_queries.waiting,
     http_events.router,
     http_pages.router,
     http_charts.router,

@@ -25,13 +25,14 @@ from querybus_gateway.http.request import (
 )
 from querybus_gateway.problems import Problem
 from querybus_gateway.public.answer import QueryView
-from querybus_gateway.public.resources import QueriesView
+from querybus_gateway.public.resources import QueriesView, WaitingChangesView
 from querybus_gateway.use_cases.followups.clarify import ClarifyRequest, clarify
 from querybus_gateway.use_cases.followups.confirm import ConfirmRequest
 from querybus_gateway.use_cases.followups.refine import refine
 from querybus_gateway.use_cases.query_list import QueriesRequest, list_queries
 
 router = APIRouter(prefix="/v1/queries", tags=["queries"])
+waiting = APIRouter(prefix="/v1/confirmations", tags=["queries"])
 
 
 @router.post(
@@ -122,3 +123,9 @@ async def confirm(request: Request, use_cases: UseCasesOf, query_id: str, creden
     wait = wait_preference(request.headers.get("prefer"))
     reply = await use_cases.confirmations.confirm(query_id, wanted, credential, wait_seconds=wait or 0)
     return query_resource(request, reply, wait=wait, has_key=True)
+
+
+@waiting.get("", responses=gives(WaitingChangesView))
+async def list_waiting(request: Request, use_cases: UseCasesOf, credential: Caller) -> JSONResponse:
+    """Return the changes of others that wait for a second person, the oldest first; for analysts who may confirm them."""
+    return answered(request, await use_cases.waiting.listed(credential))

@@ -12,7 +12,7 @@ from querybus.core.messages import Outcome
 from querybus.core.stored.batch import Status as ItemStatus
 from querybus.core.subjects import EventName
 from querybus.text.knowledge import EntryKind
-from querybus_gateway.public.answer import ANALYSTS, AnswerView, EventView, Status, View
+from querybus_gateway.public.answer import ANALYSTS, AnswerView, ConfirmationView, EventView, Status, View
 
 
 class EntryView(View):
@@ -284,6 +284,23 @@ class MeView(View):
     )
     deadline_seconds_max: float
     rows_max: int
+
+
+class WaitingChangeView(View):
+    """A change that somebody else asked for and that waits for the caller's yes."""
+
+    query_id: str = Field(description="of the query that asks: confirm it")
+    asked_by: str
+    connection: str
+    question: str
+    sql: str | None
+    confirmation: ConfirmationView
+    asked_at: int
+    ends_at: int = Field(description="until when it can be confirmed, in ms since the epoch")
+
+
+class WaitingChangesView(View):
+    changes: list[WaitingChangeView]
 
 
 class TokenView(View):

@@ -14,6 +14,7 @@ from querybus_gateway.use_cases.catalogs.connections import Catalogs
 from querybus_gateway.use_cases.catalogs.definitions import Definitions
 from querybus_gateway.use_cases.followups.confirm import Confirmations
 from querybus_gateway.use_cases.followups.learnt_choices import LearntChoices
+from querybus_gateway.use_cases.followups.waiting import WaitingChanges
 from querybus_gateway.use_cases.knowledge import Teaching
 from querybus_gateway.use_cases.queries import Queries
 from querybus_gateway.use_cases.results.charts import Charts
@@ -34,6 +35,7 @@ class UseCases:
     results: Results
     charts: Charts
     confirmations: Confirmations
+    waiting: WaitingChanges
     catalogs: Catalogs
     definitions: Definitions
     teaching: Teaching

@@ -148,13 +148,7 @@ def asked_confirmation(log: Sequence[Entry]) -> Envelope[Concluded] | None:
 
 
 def may_approve(log: Sequence[Entry], credential: Credential) -> bool:
-    """Return whether the credential may say the second person's yes to a change that the query asks for, or has said it."""
-    try:
-        begun = first(log)
-    except Undecodable:
-        return False
-    if isinstance(begun.body, Confirmed):
-        return begun.body.confirmed_by == credential.user and is_second_person(begun, credential)
+    """Return whether the credential may say the second person's yes to a change that the query asks for."""
     asking = asked_confirmation(log)
     return (
         asking is not None
@@ -175,7 +169,7 @@ def is_second_person(asking: Envelope[Any], credential: Credential) -> bool:
 
 
 def may_read(log: Sequence[Entry], credential: Credential) -> bool:
-    """Return whether the credential may read the query of a log that has begun."""
+    """Return whether the credential may read the query of a log that has begun: its asker, or who began it by a yes."""
     try:
         envelope = first(log)
     except Undecodable:
@@ -183,7 +177,9 @@ def may_read(log: Sequence[Entry], credential: Credential) -> bool:
     decided = connection_of(log)
     if decided is not None and not credential.may_use(decided):
         return False
-    return is_reader(envelope, credential)
+    body: object = envelope.body
+    has_said_yes = isinstance(body, Confirmed) and body.confirmed_by == credential.user
+    return is_reader(envelope, credential) or (has_said_yes and is_second_person(envelope, credential))
 
 
 def connection_of(turns: Sequence[Entry]) -> str | None:

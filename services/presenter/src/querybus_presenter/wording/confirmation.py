@@ -6,6 +6,7 @@ Names of the database are said to analysts only; an estimate is called one, and 
 from __future__ import annotations
 
 from querybus.core.asking_back import Confirmation
+from querybus.core.messages import Concluded
 from querybus_presenter.wording.texts import Texts
 
 
@@ -20,9 +21,14 @@ def asking(confirmation: Confirmation, texts: Texts, *, with_names: bool) -> str
         said.append(words["names"].format(table=confirmation.table, columns=columns))
     if confirmation.reason == "write":
         said.append(words["not_yet"])
-    if confirmation.needs_second_person:
-        said.append(words["second_person"])
     return ("" if texts.language == "zh" else " ").join(said)
+
+
+def next_step(body: Concluded, texts: Texts) -> str:
+    """Return what a person can do about a conclusion without rows."""
+    if body.confirmation is not None and body.confirmation.needs_second_person:
+        return texts.confirmation["second_person"]
+    return texts.next[body.outcome]
 
 
 def done(rows_affected: int | None, texts: Texts) -> str:

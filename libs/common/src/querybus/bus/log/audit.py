@@ -166,5 +166,6 @@ async def stored_records(
         for kept in messages:
             after = kept.sequence
             stored_ms = epoch_ms_of(kept.headers.get("Nats-Time-Stamp", ""))
-            for record in records_of(kept):
+            # A time behind the last message, and one that the server cannot count to, give it no place to begin at.
+            for record in records_of(kept) if stored_ms >= since_ms else ():
                 yield kept.sequence, stored_ms, record

@@ -62,6 +62,7 @@ function options(answer, context) {
 }
 
 function confirmation(answer, context) {
+  if (answer.confirmation.needs_second_person) return h("p", { class: "quiet", role: "status" }, context.texts.changes.waits(answer.query_id));
   const say = () => context.goOn(() => context.bus.confirm(answer.query_id, answer.confirmation), context.texts.yes);
   return h("div", { class: "options" }, button(context.texts.yes, say, { class: "option danger" }));
 }

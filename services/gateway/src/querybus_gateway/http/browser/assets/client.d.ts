@@ -34,6 +34,11 @@ export interface Confirmation {
   rows_affected: number | null;
   rows_known: "exact" | "estimate" | "unknown";
   rows_affected_max: number;
+  needs_second_person: boolean;
+}
+export interface WaitingChange {
+  query_id: string; asked_by: string; connection: string; question: string; sql: string | null;
+  confirmation: Confirmation; asked_at: number; ends_at: number;
 }
 export type Cell = string | number | boolean | null;
 export type Outcome =
@@ -187,6 +192,7 @@ export class QueryBus {
   clarify(id: string, how: { optionId?: string; question?: string; options?: Record<string, unknown>; key?: string }): Promise<Query>;
   refine(id: string, change: Change, how?: { key?: string }): Promise<Query>;
   confirm(id: string, confirmation: Confirmation): Promise<Query>;
+  waitingChanges(how?: { signal?: AbortSignal }): Promise<{ changes: WaitingChange[] }>;
   feedback(id: string, verdict: "right" | "wrong"): Promise<{ query_id: string; verdict: string; entries: number }>;
   page(id: string, how?: { page?: number; pageSize?: number; signal?: AbortSignal }): Promise<Page>;
   exported(id: string, format?: "csv" | "jsonl" | "arrow" | "parquet" | "xlsx", how?: { signal?: AbortSignal }): Promise<Blob>;

@@ -120,6 +120,11 @@ export class QueryBus {
     return this.#json("POST", `/v1/queries/${part(id)}/confirm`, { body, isRepeatable: true });
   }
 
+  /** The changes of others that wait for this analyst's yes: `confirm(query_id, confirmation)`. */
+  waitingChanges({ signal } = {}) {
+    return this.#json("GET", "/v1/confirmations", { signal });
+  }
+
   /** `verdict` is "right" or "wrong". */
   feedback(id, verdict) {
     return this.#json("POST", `/v1/queries/${part(id)}/feedback`, { body: { verdict }, isRepeatable: true });

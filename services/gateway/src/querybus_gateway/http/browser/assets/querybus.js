@@ -1,10 +1,11 @@
 // <querybus-chat>: ask, look, correct, go on. Attributes: url, token, connection, language (en, zh), theme (light, dark), show (which
-// of ask, boards and admin, and the first of them at the start; left out: all that the person may see).
+// of ask, boards, changes and admin, and the first of them at the start; left out: all that the person may see).
 //
 // On the gateway's own page a person signs in with a key or a one-time link; a page of somebody else's sets `token` to a
 // short-lived token that its server made (docs/page.md).
 
 import { showBoards } from "./boards.js";
+import { showChanges } from "./changes.js";
 import { answerCard } from "./card.js";
 import { newKey, QueryBus, QueryBusError, Unreachable } from "./client.js";
 import { showFirstStart } from "./connect.js";
@@ -19,7 +20,7 @@ const DRAFT_KEPT = "querybus.draft";
 const SIGNED_IN_MINUTES = 720;
 const TURNS_AT_ONCE = 10;
 const QUESTION_LENGTH_MAX = 4_000;
-const VIEWS = ["ask", "boards", "admin"];
+const VIEWS = ["ask", "boards", "changes", "admin"];
 const SUGGESTED_MAX = 6;
 const SUGGESTED_CONNECTIONS_MAX = 3;
 
@@ -28,6 +29,7 @@ class QueryBusChat extends HTMLElement {
 
   #bus;
   #me = null;
+  #hasChanges = false;
   #thread = null;
   #view = "ask";
   #leaving = new AbortController();
@@ -113,6 +115,7 @@ class QueryBusChat extends HTMLElement {
       if (error instanceof QueryBusError && error.status === 401) return this.#expired();
       return this.#showUnreachable();
     }
+    await this.#lookForChanges();
     this.#view = this.#views[0];
     if (!this.#isOwnPage || location.hash.length < 2) {
       await this.#showView(this.#view);
@@ -137,12 +140,14 @@ class QueryBusChat extends HTMLElement {
   get #views() {
     const wanted = this.getAttribute("show")?.split(/\s+/).filter((name) => VIEWS.includes(name));
     const views = wanted?.length ? wanted : VIEWS;
-    return this.#me?.is_owner ? views : views.filter((name) => name !== "admin");
+    const hidden = [this.#me?.is_owner ? null : "admin", this.#hasChanges ? null : "changes"];
+    return views.filter((name) => !hidden.includes(name));
   }
 
   /** Show another view; on a page of one's own it stands in the address. */
   #go = async (view, what) => {
-    const hash = view === "ask" ? (what ? `#thread=${what}` : "") : view === "boards" ? (what ? `#board=${what}` : "#boards") : `#admin=${what ?? "questions"}`;
+    const boards = what ? `#board=${what}` : "#boards";
+    const hash = { ask: what ? `#thread=${what}` : "", boards, changes: "#changes", admin: `#admin=${what ?? "questions"}` }[view];
     if (this.#isOwnPage) history.pushState(null, "", hash || location.pathname);
     await this.#showView(view, what);
   };
@@ -150,6 +155,7 @@ class QueryBusChat extends HTMLElement {
   async #showView(view, what) {
     this.#leaving.abort();
     this.#leaving = new AbortController();
+    if (view !== "ask") await this.#lookForChanges();
     const chosen = this.#views.includes(view) ? view : this.#views[0];
     const isOther = chosen !== this.#view;
     this.#view = chosen;
@@ -160,8 +166,19 @@ class QueryBusChat extends HTMLElement {
     }
     const place = h("div", { class: "columns" });
     this.#show(this.#header(chosen === "boards" ? this.#texts.boards : ""), place);
-    const show = chosen === "boards" ? showBoards : showAdmin;
+    const show = { boards: showBoards, changes: showChanges, admin: showAdmin }[chosen];
     await this.#guarded(() => show(place, { ...this.#context(), ...this.#elsewhere() }, what));
+  }
+
+  /** Whether changes of others wait for this analyst: where none does there is no view of them. */
+  async #lookForChanges() {
+    if (!this.#me?.may_run_sql) return;
+    try {
+      this.#hasChanges = (await this.#bus.waitingChanges()).changes.length > 0;
+    } catch {
+      // Whether something waits is no reason to show nothing else.
+      this.#hasChanges = false;
+    }
   }
 
   #showFirstStart() {
@@ -414,7 +431,7 @@ class QueryBusChat extends HTMLElement {
   #onHash = async () => {
     if (!this.#me || !this.#isOwnPage) return;
     const wanted = new URLSearchParams(location.hash.slice(1));
-    for (const [key, view] of [["board", "boards"], ["boards", "boards"], ["admin", "admin"]]) {
+    for (const [key, view] of [["board", "boards"], ["boards", "boards"], ["changes", "changes"], ["admin", "admin"]]) {
       if (wanted.has(key)) return this.#showView(view, wanted.get(key) || undefined);
     }
     const thread = wanted.get("thread");
