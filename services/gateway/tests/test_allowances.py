@@ -10,6 +10,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from querybus.core.catalog import Dialect
+from querybus.core.credential import Credential, Group
 from querybus.core.envelope import drafted
 from querybus.core.messages import Draft, Drafted, Origin
 from querybus.core.stored.models import ModelUse
@@ -56,6 +57,10 @@ class Clock:
         return self.ms
 
 
+def caller(tenant: str, user: str, group: str = "") -> Credential:
+    return Credential(name="c", tenant=tenant, user=user, group=group)
+
+
 @pytest.mark.parametrize("rate", [Rate(5, 40), Rate(100, 200), Rate(0.5, 1)])
 async def test_four_replicas_together_never_pass_more_than_the_tenant_may(rate: Rate) -> None:
     counters, clock = MemoryCounters(), Clock()
@@ -100,17 +105,17 @@ async def test_a_spent_day_is_over_at_midnight() -> None:
     one, two = Allowances(counters, allowed, clock=clock), Allowances(counters, allowed, clock=clock)
     await one.spend("small", "ann", "q1", 99)
     await one.spend("small", "ann", "q1", 99)
-    assert await two.spent("small", "ann") is None, "counted once"
+    assert await two.spent(caller("small", "ann")) is None, "counted once"
     await one.spend("small", "ann", "q2", 1)
     clock.ms += 1_001
     for item in (one, two):
-        refused = await item.spent("small", "ann")
+        refused = await item.spent(caller("small", "ann"))
         assert refused is not None
         assert refused.code is ProblemCode.TOKENS_SPENT
     assert refused.retry_after_seconds == (86_400_000 - clock.ms % 86_400_000 + 999) // 1_000
     assert not one.is_metered("free")
     clock.ms += 86_400_000 - clock.ms % 86_400_000
-    assert await one.spent("small", "ann") is None
+    assert await one.spent(caller("small", "ann")) is None
 
 
 async def test_tenants_whose_names_look_alike_have_buckets_of_their_own() -> None:
@@ -127,10 +132,28 @@ async def test_each_user_has_a_budget_of_its_own_within_that_of_the_tenant() -> 
     allowances = Allowances(counters, Allowed(Rate(50, 200), 0, 100), clock=clock)
     assert allowances.is_metered("acme")
     assert await allowances.spend("acme", "ann", "q1", 100) is None, "the tenant has no budget, so no share of one"
-    refused = await allowances.spent("acme", "ann")
+    refused = await allowances.spent(caller("acme", "ann"))
     assert refused is not None
     assert "the person's allowance" in refused.detail
-    assert await allowances.spent("acme", "bob") is None
+    assert await allowances.spent(caller("acme", "bob")) is None
+
+
+async def test_a_groups_budget_is_that_of_each_of_its_users_where_it_is_the_fewer() -> None:
+    counters, clock = MemoryCounters(), Clock()
+    groups = {"clerks": Group(tokens_per_day_user=50), "heads": Group(tokens_per_day_user=900), "all": Group()}
+    allowances = Allowances(counters, Allowed(Rate(50, 200), 0, 100, groups=groups), clock=clock)
+    await allowances.spend("acme", "ann", "q1", 60)
+    assert await allowances.spent(caller("acme", "ann", "clerks")) is not None
+    assert await allowances.spent(caller("acme", "ann", "heads")) is None
+    await allowances.spend("acme", "ann", "q2", 40)
+    clock.ms += 1_001
+    for group in ("heads", "all", ""):
+        assert await allowances.spent(caller("acme", "ann", group)) is not None, group
+    free = Allowances(MemoryCounters(), Allowed(Rate(50, 200), groups=groups), clock=clock)
+    assert free.is_metered("acme")
+    await free.spend("acme", "bob", "q1", 60)
+    assert await free.spent(caller("acme", "bob", "clerks")) is not None
+    assert await free.spent(caller("acme", "bob")) is None
 
 
 async def test_every_call_of_a_query_is_counted_once_and_four_fifths_of_a_day_are_said() -> None:

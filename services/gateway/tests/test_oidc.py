@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 from joserfc import jwk, jwt
 
-from querybus.core.credential import Credential
+from querybus.core.credential import Credential, Group
 from querybus_gateway.access.callers import Callers
 from querybus_gateway.access.oidc import FETCH_SECONDS_MIN, Issuer, KeysUnreachable, TokenReader
 from querybus_gateway.problems import Problem, ProblemCode
@@ -49,12 +49,15 @@ class Keys:
         return {"keys": self.keys}
 
 
+GROUPS = {"clerks": Group(connections=("shop", "crm"), rows_max=10, only_verified=True)}
+
+
 class Stack:
     def __init__(self, *, algorithms: tuple[str, ...] = ("RS256",), tenants: tuple[str, ...] = (), **more: Any) -> None:
         self.now_ms = NOW_MS
         self.keys = Keys(RSA, EC)
         issuer = Issuer(issuer=ISSUER, audience="querybus", algorithms=algorithms, **more)
-        self.reader = TokenReader(issuer, self.keys, clock=lambda: self.now_ms, tenants=tenants)
+        self.reader = TokenReader(issuer, self.keys, clock=lambda: self.now_ms, tenants=tenants, groups=GROUPS)
 
     async def read(self, text: str) -> Credential | ProblemCode:
         result = await self.reader.read(text)
@@ -81,6 +84,17 @@ async def test_without_a_role_a_token_is_business_and_without_a_list_it_may_use_
     result = await Stack().read(signed(querybus_audience=None, querybus_connections=None))
     assert isinstance(result, Credential)
     assert (result.audience, result.connections) == ("business", None)
+
+
+async def test_a_tokens_group_narrows_it_and_one_that_nobody_set_up_lets_nobody_in() -> None:
+    one = await Stack().read(signed(querybus_group="clerks"))
+    assert isinstance(one, Credential)
+    assert (one.connections, one.caps.rows_max, one.caps.only_verified_always) == (("shop",), 10, True)
+    every = await Stack().read(signed(querybus_group="clerks", querybus_connections=None))
+    assert isinstance(every, Credential)
+    assert every.connections == ("shop", "crm")
+    for group in ("strangers", ["clerks"], 7):
+        assert await Stack().read(signed(querybus_group=group)) is ProblemCode.UNAUTHENTICATED, group
 
 
 @pytest.mark.parametrize(

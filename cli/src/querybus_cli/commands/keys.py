@@ -54,6 +54,9 @@ def create_key(
     only_verified: Annotated[
         bool, typer.Option("--only-verified", help="answer by verified questions and definitions alone")
     ] = False,
+    group: Annotated[
+        str, typer.Option(help="of the gateway's QUERYBUS_GROUPS, whose limits hold; an unknown one lets nobody in")
+    ] = "",
     days: Annotated[
         int | None, typer.Option(min=1, max=3_650, help="after which the key ends; default: no end")
     ] = None,
@@ -83,6 +86,7 @@ def create_key(
             may_share_boards=may_share_boards,
             days=days,
             only_verified=only_verified,
+            group=group,
         )
     )
     if json_output:
@@ -117,6 +121,7 @@ def list_keys(
             end = f"; until {day_of(item['valid_until'])}" if item["valid_until"] else ""
             role = "; owner" if item["role"] == "owner" else ""
             role += "; only verified questions" if item["only_verified"] else ""
+            role += f"; group {item['group']}" if item["group"] else ""
             who = f"{item['tenant']}.{item['name']:24} {item['user']:20} {item['audience']:8}"
             typer.echo(f"{who} {may_ask}{api}{role}{end}")
     if not json_output and not result:

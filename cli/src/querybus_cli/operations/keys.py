@@ -85,6 +85,7 @@ async def create(
     may_share_boards: bool = False,
     days: int | None = None,
     only_verified: bool = False,
+    group: str = "",
 ) -> str:
     """Make a credential and return its key; UsageError if the name is taken, fits no subject, or an owner is no analyst."""
     if is_owner and audience != "analyst":
@@ -109,6 +110,7 @@ async def create(
         may_share_boards=may_share_boards,
         valid_until=None if days is None else end_after(days, system_clock()),
         caps=OptionCaps(only_verified_always=only_verified),
+        group=group,
     )
     async with registry(place) as (known, audit):
         for connection in connections or ():
@@ -136,6 +138,7 @@ async def listed(place: Place, tenant: str | None) -> list[Json]:
             "may_share_boards": path.may_share_boards,
             "valid_until": path.valid_until,
             "only_verified": path.caps.only_verified_always,
+            "group": path.group,
         }
         for path in result
         if tenant is None or path.tenant == tenant

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import partial
 
@@ -131,7 +132,7 @@ def stores(settings: Settings, broker: BusBroker, *, clock: Clock, tracing: Trac
         events=FencedEvents(broker, clock=clock, tracing=tracing),
         answers=PublishedAnswers(broker),
         dead_letters=DeadLetters(broker, clock=clock),
-        credentials=CredentialStore(broker, follow=True, clock=clock),
+        credentials=CredentialStore(broker, follow=True, clock=clock, groups=settings.groups),
         connections=ConnectionStore(broker),
         catalogs=CatalogStore(broker),
         preferences=PreferenceStore(broker, follow=True),
@@ -196,10 +197,11 @@ def use_cases_of(
     sign_in: SignIn,
     pictures: Pictures,
     *,
+    groups: Collection[str],
     clock: Clock,
     metrics: Metrics,
 ) -> UseCases:
-    """Return what every API is given."""
+    """Return what every API is given; `groups` are those that a key may name."""
     names = KnownConnections(kept.connections, clock=clock)
     page_key = SharedKey(SecretStore(broker), "page-token", random_bits=system_random_bits)
     catalogs, knowledge = Catalogs(kept.connections, kept.catalogs), KnowledgeStore(broker)
@@ -242,7 +244,7 @@ def use_cases_of(
             AskedQuestions(Endings(broker), kept.quality, clock=clock),
             Evaluations(queries, results, kept.quality, names, clock=clock, random_bits=system_random_bits),
             PersonalColumns(names, kept.connections, kept.catalogs),
-            Keys(kept.credentials, names, clock=clock, audit=kept.audit),
+            Keys(kept.credentials, names, clock=clock, audit=kept.audit, groups=groups),
             SetUpCases(SetUpClient(broker, CONNECTIONS)),
             ModelCases(SetUpClient(broker, MODELS)),
         ),
@@ -393,7 +395,9 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
     callers = Callers(
         kept.credentials,
         session_key=session_key,
-        tokens=TokenReader(oidc.trusted(), keys, clock=clock, tenants=oidc.tenants) if oidc and keys else None,
+        tokens=TokenReader(oidc.trusted(), keys, clock=clock, tenants=oidc.tenants, groups=settings.groups)
+        if oidc and keys
+        else None,
         clock=clock,
         guesses_max=settings.key_guesses_max,
         on_refused=kept.audit.note_stranger,
@@ -408,7 +412,9 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
         random_bits=system_random_bits,
         audit=kept.audit,
     )
-    use_cases = use_cases_of(broker, kept, queries, callers, sign_in, pictures, clock=clock, metrics=metrics)
+    use_cases = use_cases_of(
+        broker, kept, queries, callers, sign_in, pictures, groups=settings.groups, clock=clock, metrics=metrics
+    )
     parts: list[Part | tuple[Part, ...]] = [tracing]
     if settings.environment == "development" and settings.development_key_file is not None:
         announce = _print_key if settings.api_host in LOOPBACK else None

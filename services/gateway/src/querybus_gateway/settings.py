@@ -9,6 +9,7 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import NoDecode
 
+from querybus.core.credential import Group
 from querybus.core.options import OptionCaps, RepairPolicy
 from querybus.ops.settings import ServiceSettings
 from querybus_gateway.access.oidc import Issuer
@@ -36,6 +37,7 @@ class Oidc(BaseModel):
     user_claim: str = "sub"
     role_claim: str = Field(default="querybus_audience", description="is `business` or `analyst`")
     connections_claim: str = Field(default="querybus_connections", description="a token without it may use all")
+    group_claim: str = Field(default="querybus_group", description="of `groups`; a token without it has none's limits")
 
     @model_validator(mode="after")
     def _is_safe(self) -> Self:
@@ -55,6 +57,7 @@ class Oidc(BaseModel):
             user_claim=self.user_claim,
             role_claim=self.role_claim,
             connections_claim=self.connections_claim,
+            group_claim=self.group_claim,
         )
 
 
@@ -112,6 +115,11 @@ class Settings(ServiceSettings):
         default={},
         description="JSON: tenant -> rate_per_second, rate_burst, tokens_per_day, tokens_per_day_user where they differ",
     )
+    groups: dict[str, Group] = Field(
+        default={},
+        description="JSON: group -> connections, rows_max, deadline_seconds, only_verified, tokens_per_day_user of the "
+        "keys and tokens that name it",
+    )
     cors_origins: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(), description="web origins whose pages may call the HTTP API, separated by commas; none: none"
     )
@@ -161,4 +169,10 @@ class Settings(ServiceSettings):
 
     def allowed(self) -> Allowed:
         """Return what tenants may use."""
-        return Allowed(Rate.of(self.rate_per_second), self.tokens_per_day, self.tokens_per_day_user, self.tenant_limits)
+        return Allowed(
+            Rate.of(self.rate_per_second),
+            self.tokens_per_day,
+            self.tokens_per_day_user,
+            self.tenant_limits,
+            self.groups,
+        )

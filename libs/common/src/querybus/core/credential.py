@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -45,6 +46,9 @@ class Credential(BaseModel):
     role: Role = Field(default="member", description="an `owner` sees what the tenant's people asked, and makes keys")
     may_share_boards: bool = Field(default=False, description="whether its boards may be opened by the tenant's others")
     made_by: str = Field(default="", description="the owner who made it; empty: made at the command line")
+    group: str = Field(
+        default="", exclude_if=lambda value: not value, description="whose limits hold besides its own; empty: none"
+    )
 
     @property
     def is_narrowed(self) -> bool:
@@ -81,6 +85,39 @@ class Credential(BaseModel):
         if user == self.user:
             return self
         return self.model_copy(update={"user": user, "role": "member", "may_share_boards": False})
+
+
+class Group(BaseModel):
+    """Limits of the credentials that name the group. They only narrow; what is left out narrows nothing."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    connections: tuple[str, ...] | None = None
+    rows_max: int | None = Field(default=None, ge=1)
+    deadline_seconds: float | None = Field(default=None, gt=0)
+    only_verified: bool = False
+    tokens_per_day_user: int | None = Field(default=None, ge=1, description="of models, for each of its users")
+
+    def narrow(self, credential: Credential) -> Credential:
+        """Return the credential with the narrower of each limit."""
+        caps, own = credential.caps, credential.connections
+        connections = own
+        if self.connections is not None:
+            connections = tuple(name for name in self.connections if own is None or name in own)
+        narrowed = {
+            "rows_max": min(caps.rows_max, self.rows_max or caps.rows_max),
+            "deadline_seconds": min(caps.deadline_seconds, self.deadline_seconds or caps.deadline_seconds),
+            "only_verified_always": caps.only_verified_always or self.only_verified,
+        }
+        return credential.model_copy(update={"connections": connections, "caps": caps.model_copy(update=narrowed)})
+
+
+def narrowed_by_group(groups: Mapping[str, Group], credential: Credential) -> Credential | None:
+    """Return the credential under its group's limits; None where it names a group that nobody has set up."""
+    if not credential.group:
+        return credential
+    group = groups.get(credential.group)
+    return None if group is None else group.narrow(credential)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from pydantic import ValidationError
 
-from querybus.core.credential import TOKEN_CREDENTIAL, Credential
+from querybus.core.credential import TOKEN_CREDENTIAL, Credential, Group, narrowed_by_group
 from querybus.ops.clock import Clock
 from querybus.ops.log import get_log
 from querybus_gateway.problems import Problem, ProblemCode
@@ -62,6 +62,7 @@ class Issuer:
     user_claim: str = "sub"
     role_claim: str = "querybus_audience"
     connections_claim: str = "querybus_connections"
+    group_claim: str = "querybus_group"
 
     def __post_init__(self) -> None:
         if not self.algorithms or not ALGORITHMS.issuperset(self.algorithms):
@@ -76,8 +77,17 @@ def is_token_like(key: str) -> bool:
 class TokenReader:
     """Reads tokens of one issuer."""
 
-    def __init__(self, issuer: Issuer, fetch: Fetch, *, clock: Clock, tenants: Collection[str] = ()) -> None:
-        """`tenants`: if any, no token brings another tenant in."""
+    def __init__(
+        self,
+        issuer: Issuer,
+        fetch: Fetch,
+        *,
+        clock: Clock,
+        tenants: Collection[str] = (),
+        groups: Mapping[str, Group] | None = None,
+    ) -> None:
+        """`tenants`: if any, no token brings another tenant in; one of a group that is not in `groups` lets nobody in."""
+        self._groups = groups or {}
         self._issuer = issuer
         self._fetch = fetch
         self._clock = clock
@@ -128,11 +138,14 @@ class TokenReader:
         if self._tenants and tenant not in self._tenants:
             return _NOBODY
         role = claims.get(self._issuer.role_claim, "business")
-        connections = claims.get(self._issuer.connections_claim)
+        connections, group = claims.get(self._issuer.connections_claim), claims.get(self._issuer.group_claim, "")
         try:
-            return Credential(name=TOKEN_CREDENTIAL, tenant=tenant, user=user, audience=role, connections=connections)
+            credential = Credential(
+                name=TOKEN_CREDENTIAL, tenant=tenant, user=user, audience=role, connections=connections, group=group
+            )
         except ValidationError:
             return _NOBODY
+        return narrowed_by_group(self._groups, credential) or _NOBODY
 
     async def _key(self, kid: str | None) -> jwk.Key | Problem:
         if kid not in self._keys or self._age_seconds() > KEPT_SECONDS:

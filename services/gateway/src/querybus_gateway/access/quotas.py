@@ -18,6 +18,7 @@ from typing import Any, Final, Protocol
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from querybus.bus.log.publish import BusTrouble
+from querybus.core.credential import Credential, Group
 from querybus.core.envelope import Envelope
 from querybus.core.subjects import token
 from querybus.ops.clock import Clock
@@ -58,6 +59,7 @@ class Allowed:
     tokens_per_day: int = 0
     tokens_per_day_user: int = 0
     tenants: Mapping[str, TenantLimits] = field(default_factory=dict[str, TenantLimits])
+    groups: Mapping[str, Group] = field(default_factory=dict[str, Group])
 
     def rate_of(self, tenant: str) -> Rate:
         """Return how often a tenant may ask."""
@@ -69,10 +71,16 @@ class Allowed:
         own = self.tenants.get(tenant, TenantLimits())
         return self.tokens_per_day if own.tokens_per_day is None else own.tokens_per_day
 
-    def tokens_of_user(self, tenant: str) -> int:
-        """Return the tokens a day of each user of a tenant, 0 for no limit."""
+    def tokens_of_user(self, tenant: str, group: str = "") -> int:
+        """Return the tokens a day of each user of a tenant, or of a group of it: the fewer, 0 for no limit."""
         own = self.tenants.get(tenant, TenantLimits())
-        return self.tokens_per_day_user if own.tokens_per_day_user is None else own.tokens_per_day_user
+        tokens = self.tokens_per_day_user if own.tokens_per_day_user is None else own.tokens_per_day_user
+        of_group = self.groups.get(group, Group()).tokens_per_day_user
+        return tokens if of_group is None else min(of_group, tokens or of_group)
+
+    def counts_users(self, tenant: str) -> bool:
+        """Return whether the tokens of a tenant's users are counted: any of them may be in a group with a budget."""
+        return self.tokens_of_user(tenant) > 0 or any(item.tokens_per_day_user for item in self.groups.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +125,12 @@ class Allowances:
         wait = await self._take(tenant)
         return None if wait is None else Problem(ProblemCode.RATE_LIMITED, retry_after_seconds=wait)
 
-    async def spent(self, tenant: str, user: str) -> Problem | None:
+    async def spent(self, caller: Credential) -> Problem | None:
         """Return the refusal of a tenant or a user whose tokens for today are used up, else None. BusTrouble."""
-        now = self._clock()
+        now, tenant, user = self._clock(), caller.tenant, caller.user
         for budget, key, whose in (
             (self._allowed.tokens_of(tenant), _day_key(now, tenant), "the tenant's"),
-            (self._allowed.tokens_of_user(tenant), _day_key(now, tenant, user), "the person's"),
+            (self._allowed.tokens_of_user(tenant, caller.group), _day_key(now, tenant, user), "the person's"),
         ):
             if budget and await self._spent_today(key) >= budget:
                 return Problem(
@@ -178,12 +186,12 @@ class Allowances:
 
     def is_metered(self, tenant: str) -> bool:
         """Return whether the tenant's tokens, or those of its users, are counted."""
-        return self._allowed.tokens_of(tenant) > 0 or self._allowed.tokens_of_user(tenant) > 0
+        return self._allowed.tokens_of(tenant) > 0 or self._allowed.counts_users(tenant)
 
     async def spend(self, tenant: str, user: str, query: str, tokens: int) -> BudgetShare | None:
         """Count a query's tokens, once; return the tenant's share of its day before and after, None without a budget. BusTrouble."""
         now = self._clock()
-        if self._allowed.tokens_of_user(tenant):
+        if self._allowed.counts_users(tenant):
             await self._add(_day_key(now, tenant, user), f"{query}.user", tokens)
         budget = self._allowed.tokens_of(tenant)
         if not budget:

@@ -132,6 +132,7 @@ class KeyView(View):
     rows_max: int
     deadline_seconds_max: float
     has_key: bool
+    group: str = Field(description="whose limits hold besides its own; empty: none")
     is_own: bool = Field(description="whether it is the caller's")
 
 

@@ -218,7 +218,7 @@ class Queries:
         asked_until_sequence: int | None = None,
     ) -> Envelope[Asked] | Problem:
         """Return the first event of a request, or the problem with it; appends nothing. BusTrouble."""
-        if (spent := await self._admission.allowances.spent(credential.tenant, credential.user)) is not None:
+        if (spent := await self._admission.allowances.spent(credential)) is not None:
             return spent
         until_sequence = 0
         turns: Sequence[Entry] = ()

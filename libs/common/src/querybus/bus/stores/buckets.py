@@ -8,6 +8,7 @@ a notification and no fact: the value itself is always read from the stream, and
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Final
 
@@ -18,7 +19,7 @@ from querybus.bus.log.publish import BusTrouble
 from querybus.bus.log.stream_reads import all_below, last, store
 from querybus.bus.stores.catalogs import EXPECTED, OPERATION, ValueT, parsed, subject_of
 from querybus.bus.stores.trust import Watch
-from querybus.core.credential import Credential
+from querybus.core.credential import Credential, Group, narrowed_by_group
 from querybus.core.policy import Connection
 from querybus.core.subjects import token
 from querybus.core.topology import CONNECTIONS, CREDENTIALS, LIMITS, WRITES
@@ -85,8 +86,17 @@ class CredentialStore:
     CREDENTIAL_TRUST_SECONDS at the latest. One whose end has come is not there any more for whoever asks for it by name.
     """
 
-    def __init__(self, holder: Connected, *, follow: bool = False, clock: Clock = system_clock) -> None:
+    def __init__(
+        self,
+        holder: Connected,
+        *,
+        follow: bool = False,
+        clock: Clock = system_clock,
+        groups: Mapping[str, Group] | None = None,
+    ) -> None:
+        """`groups` narrow the credentials that are asked for by name; one of an unknown group is not there."""
         self.name = "credentials"
+        self._groups = groups
         self._clock = clock
         self._holder = holder
         self._follow = follow
@@ -107,7 +117,9 @@ class CredentialStore:
     async def get(self, tenant: str, credential: str) -> Credential | None:
         """Return the credential, or None where there is none or its end has come; raises BusTrouble."""
         result = await self._known(tenant, credential)
-        return None if result is None or 0 < (result.valid_until or 0) <= self._clock() else result
+        if result is None or 0 < (result.valid_until or 0) <= self._clock():
+            return None
+        return result if self._groups is None else narrowed_by_group(self._groups, result)
 
     async def _known(self, tenant: str, credential: str) -> Credential | None:
         key = f"{token(tenant)}.{token(credential)}"

@@ -7,7 +7,7 @@ A key is shown once; what is kept of it is its hash.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Final, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -48,6 +48,9 @@ class KeyRequest(BaseModel):
     rows_max: int | None = Field(default=None, ge=1, description="rows of an answer, lower than the server's")
     deadline_seconds: float | None = Field(default=None, gt=0, description="of a question, lower than the server's")
     only_verified: bool = Field(default=False, description="only verified questions and definitions are answered")
+    group: str = Field(
+        default="", max_length=200, description="of QUERYBUS_GROUPS, whose limits hold; left out: the owner's"
+    )
     days: int | None = Field(default=None, ge=1, le=3_650, description="after which the key ends; left out: no end")
 
 
@@ -66,7 +69,10 @@ class Registry(Protocol):
 class Keys:
     """The keys of the owner's tenant."""
 
-    def __init__(self, registry: Registry, connections: KnownNames, *, clock: Clock, audit: Audit) -> None:
+    def __init__(
+        self, registry: Registry, connections: KnownNames, *, clock: Clock, audit: Audit, groups: Collection[str] = ()
+    ) -> None:
+        self._groups = groups
         self._registry = registry
         self._connections = connections
         self._clock = clock
@@ -89,6 +95,9 @@ class Keys:
             return NOT_OWNER
         if not is_token(wanted.name) or is_id(wanted.name):
             return _fault("/name", "may have a-z, 0-9 and '-' only, and is no id of a query")
+        if wanted.group and wanted.group not in self._groups:
+            there = ", ".join(sorted(self._groups)) or "none"
+            return _fault("/group", f"there is no group {wanted.group[:80]} in QUERYBUS_GROUPS; there are: {there}")
         try:
             names = await self._connections.names(credential.tenant)
             if fault := _connections_fault(wanted, credential, names):
@@ -115,6 +124,7 @@ class Keys:
                 caps=_lowest(caps, credential.caps),
                 may_share_boards=wanted.may_share_boards,
                 made_by=credential.user,
+                group=wanted.group or credential.group,
                 valid_until=None if wanted.days is None else end_after(wanted.days, self._clock()),
             )
             await self._audit.record(AuditKind.KEY_MADE, credential, about=_in_audit(made))
@@ -132,8 +142,9 @@ class Keys:
         if name == credential.name:
             return Problem(ProblemCode.INVALID, "this is the key that you came in with: revoke it with another")
         try:
-            found = await self._registry.get(credential.tenant, name) if is_token(name) else None
-            if found is None or found.tenant != credential.tenant:
+            known = await self._registry.all()
+            found = next((item for item in known if (item.tenant, item.name) == (credential.tenant, name)), None)
+            if found is None:
                 return Problem(ProblemCode.NOT_FOUND, "there is no such key")
             await self._audit.record(AuditKind.KEY_REVOKED, credential, about=_in_audit(found))
             await self._registry.remove(credential.tenant, name)
@@ -184,5 +195,6 @@ def _view(item: Credential, caller: Credential) -> Json:
         "deadline_seconds_max": item.caps.deadline_seconds,
         "only_verified": item.caps.only_verified_always,
         "has_key": bool(item.key_sha256),
+        "group": item.group,
         "is_own": item.name == caller.name,
     }
