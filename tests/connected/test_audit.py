@@ -58,6 +58,27 @@ async def test_many_writers_make_one_chain_of_each_tenant(bus: EmbeddedNats) -> 
     assert users == sorted(f"u{number}" for number in range(60) for _ in writers)
 
 
+async def test_a_gateway_that_starts_anew_goes_on_with_the_chain_and_a_record_taken_from_the_file_is_missed(
+    bus: EmbeddedNats,
+) -> None:
+    for start in range(3):
+        connection = await bus.connect(StageName.GATEWAY)
+        log = AuditLog(Held(connection))
+        for number in range(4):
+            await log.record(deed("acme", 4 * start + number))
+        await connection.close()
+    lines = await export(bus)
+    result = verify_lines(lines)
+    assert not isinstance(result, AuditFault), result
+    assert [(chain.first, chain.last) for chain in result] == [(1, 12)]
+    for gap in (1, 4, 10):
+        missed = verify_lines([*lines[:gap], *lines[gap + 1 :]])
+        assert isinstance(missed, AuditFault)
+        assert missed.line == gap + 1
+    kept = json.loads(lines[-1])["hash"]
+    assert isinstance(verify_lines(lines[:-1], [kept]), AuditFault)
+
+
 async def test_a_writer_that_was_stopped_leaves_the_others_to_go_on(bus: EmbeddedNats) -> None:
     connection = await bus.connect(StageName.GATEWAY)
     log = AuditLog(Held(connection))

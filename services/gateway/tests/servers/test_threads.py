@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from querybus.bus.admin.audit_export import exported_lines
 from querybus.bus.client import BusClient
 from querybus.bus.connection import Held
 from querybus.bus.stores.pages import PageStore, encode_page
 from querybus.core.catalog import ColumnKind
 from querybus.core.messages import ForkedFrom, ResultColumn
+from querybus.core.stored.audit import AuditFault, verify_lines
 from querybus.core.subjects import EventName, StageName, run_token
 from querybus.core.topology import REMEMBERED
 
@@ -155,6 +157,30 @@ async def test_a_deleted_thread_is_gone_from_log_pages_and_list(stack: ApiStack)
         # Within the window of the message id the server takes no copy: it must not look accepted.
         assert (await bob.call("ask", question))["code"] == "idempotency_mismatch"
         assert (await bob.call("delete-thread", {"thread_id": query}))["code"] == "not_found"
+
+
+async def test_the_audit_names_who_deleted_a_thread_once_and_keeps_its_chain_without_the_words(stack: ApiStack) -> None:
+    async with stack.client("acme", "lab") as bob:
+        query = (await asked(bob, "Whose words go?"))["query_id"]
+        before = await exported(stack)
+        for _ in range(2):
+            await bob.call("delete-thread", {"thread_id": query})
+    after = await exported(stack)
+    deleted = [
+        item for item in map(json.loads, after) if item.get("thread_id") == query and item["kind"] != "statement"
+    ]
+    assert [(item["kind"], item["user"], item["credential"]) for item in deleted] == [("thread_deleted", "bob", "lab")]
+    assert any("Whose words go?" in line for line in before)
+    assert not any("Whose words go?" in line for line in after)
+    assert not isinstance(verify_lines(after, [json.loads(before[-1])["hash"]]), AuditFault)
+
+
+async def exported(stack: ApiStack) -> list[str]:
+    operator = await stack.bus.connect("operator")
+    try:
+        return [line async for line in exported_lines(operator, tenant="acme", since_ms=0, until_ms=None)]
+    finally:
+        await operator.close()
 
 
 async def pages_get(stack: ApiStack, query: str, run: str) -> bytes | None:
