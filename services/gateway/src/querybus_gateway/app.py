@@ -221,7 +221,7 @@ def use_cases_of(
             clock=clock,
             audit=kept.audit,
         ),
-        waiting=WaitingChanges(Endings(broker), kept.journal, clock=clock),
+        waiting=WaitingChanges(Endings(broker), kept.journal, kept.connections, clock=clock),
         credentials=kept.credentials,
         callers=callers,
         sign_in=sign_in,

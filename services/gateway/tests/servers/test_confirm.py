@@ -10,12 +10,16 @@ from typing import Any
 import pytest
 
 from querybus.bus.admin.audit_export import exported_lines
+from querybus.bus.connection import Held
+from querybus.bus.stores.buckets import ConnectionStore
 from querybus.core.asking_back import Confirmation
+from querybus.core.catalog import Dialect
 from querybus.core.credential import Credential
 from querybus.core.envelope import Envelope, PathStep, concluded
 from querybus.core.ids import derived_id
 from querybus.core.messages import Asked, Concluded, Outcome
 from querybus.core.options import OptionCaps
+from querybus.core.policy import Access, Connection, ConnectionPolicy
 from querybus.core.stored.models import NO_USE, ModelUse
 from querybus.core.subjects import EventAddress, EventName, StageName
 from querybus_gateway.problems import Problem, ProblemCode
@@ -244,6 +248,8 @@ async def test_a_change_waits_in_the_list_of_those_who_may_confirm_it_until_one_
         await apis.put_person("crm", "dora", audience="analyst", connections=("crm",))
         await apis.put_person("shop", "emil", audience="analyst", connections=("shop",))
 
+        connections = ConnectionStore(Held(await apis.user(StageName.EXECUTOR)))
+
         async def waiting(credential: str, tenant: str = "acme") -> list[str]:
             async with apis.http(tenant, credential) as caller:
                 found = await caller.get("/v1/confirmations")
@@ -251,6 +257,9 @@ async def test_a_change_waits_in_the_list_of_those_who_may_confirm_it_until_one_
                 [item["query_id"] for item in found.json()["changes"]] if found.is_success else [found.json()["code"]]
             )
 
+        assert await waiting("lab") == []
+        policy = ConnectionPolicy(access=Access.READ_WRITE, second_person=True)
+        await connections.write(Connection(name="shop", dialect=Dialect.SQLITE, policy=policy))
         assert await waiting("lab") == await waiting("shop") == [query]
         assert await waiting("hers") == await waiting("crm") == []
         assert await waiting("web") == await waiting("web", "other") == ["scope"]
@@ -262,6 +271,8 @@ async def test_a_change_waits_in_the_list_of_those_who_may_confirm_it_until_one_
             )
             assert yes.status_code == 202
         assert await waiting("lab") == await waiting("shop") == []
+        later = await _asking(apis, SECOND)
+        assert await waiting("lab") == await waiting("shop") == [later]
 
 
 @pytest.mark.connected
