@@ -75,3 +75,10 @@ def test_every_path_in_where_do_i_change_x_exists() -> None:
     paths = [path for path in re.findall(r"`([^`\s]+)`", table) if "/" in path or path.endswith((".py", ".md"))]
     assert len(paths) > 80
     assert [path for path in paths if not any((source / path).exists() for source in sources)] == []
+
+
+def test_every_path_in_the_translators_page_exists() -> None:
+    folder = ROOT / "libs" / "translator" / "src" / "querybus_translator"
+    paths = re.findall(r"`([\w/]+(?:/|\.py|\.toml))`", (ROOT / "docs" / "translator.md").read_text())
+    assert len(paths) > 40
+    assert [path for path in paths if not (folder / path).exists()] == []

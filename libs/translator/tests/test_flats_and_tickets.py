@@ -72,6 +72,14 @@ def test_of_flats(question: str, rows: list[tuple[object, ...]]) -> None:
 
 
 @pytest.mark.parametrize(
+    "question", ["How much do we spend on heating per year?", "How much did plumbing cost per year?"]
+)
+def test_how_much_was_spent_is_never_answered_by_how_many(question: str) -> None:
+    found = translate(question, FLATS, today=TODAY)
+    assert not isinstance(found, Translated) or "COUNT(" not in found.sql
+
+
+@pytest.mark.parametrize(
     ("question", "rows"),
     [
         # The state in which tickets are is another word than what is done.

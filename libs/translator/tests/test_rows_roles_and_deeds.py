@@ -157,6 +157,7 @@ def test_a_kitchen_is_asked_who_did_what_to_which(
 @pytest.mark.parametrize(
     ("question", "rows"),
     [
+        ("What is the topic distribution of posts?", [("Cooking", 1), ("Travel", 2)]),
         ("How many followers does Kyle have?", [(2,)]),
         ("Show the names of all of Kyle's followers.", [("Haley",), ("Tiffany",)]),
         ("Which member has the most followers?", [("Kyle",)]),

@@ -100,6 +100,7 @@ PRACTICE = catalog_of(
     ("catalog", "script", "question", "rows"),
     [
         # How it is now, by the days that say so.
+        (KITCHEN, KITCHEN_ROWS, "How many one star reviews did we get this year?", [(1,)]),
         (KITCHEN, KITCHEN_ROWS, "How many restaurants are open?", [(2,)]),
         (CHARITY, CHARITY_ROWS, "Campaigns running now", [("Water",)]),
         (CHARITY, CHARITY_ROWS, "Ongoing projects", [("Trees",), ("Lunch",)]),

@@ -129,7 +129,9 @@ _SUMMED_ROWS = MONEY_ROWS | {"sale", "sales", "purchase", "transfer"}
 
 
 def answers_amount(sketch: Sketch, measure: Measure) -> bool:
-    """Return whether a figure may answer "how much": an amount of money or a sum, and no number of people."""
+    """Return whether a figure may answer "how much": an amount of money or a sum, and no number of people or rows."""
+    if measure.aggregate is Aggregate.COUNT:
+        return False
     if not asks_money(sketch) or measure.aggregate is not None or measure.column is None:
         return is_figure(sketch, measure)
     return is_figure(sketch, measure) and sketch.words_of(measure.column).isdisjoint(_COUNTED_WORDS)
