@@ -107,6 +107,7 @@ def sqlite_run() -> Generator[Run]:
 def duckdb_run() -> Generator[Run]:
     base = duckdb.connect(":memory:")
     base.execute("SET TimeZone = 'UTC'")
+    base.execute("SET lambda_syntax = 'ENABLE_SINGLE_ARROW'")  # the form that this release deprecates
     for statement in script_of(Dialect.DUCKDB):
         base.execute(statement)
     yield lambda sql: base.execute(sql).fetchall()

@@ -16,6 +16,7 @@ from querybus.sql.guard.decide import Guarded, guard, read, refused_as_written, 
 from querybus.sql.guard.rules import Rule, refuse, unsafe
 from querybus.sql.limits.row_limit import bind, limit_of
 from querybus.sql.names.canonical import canonicalise
+from querybus.sql.names.lost_words import lost_word
 from querybus.sql.parse import SQL_BYTES_MAX, Form
 from querybus.sql.render import lost_text, render
 from querybus.sql.resolve import quoted_texts, resolve
@@ -99,6 +100,7 @@ def check_in_doubt(
     if refused is not None:
         return refused
     has_quoted_texts = quoted_texts(guarded, dialect) > 0
+    replaced = _replaced_names(guarded)
     tables, statement = guarded.tables, guarded.statement
     if any(item.is_guarded for item in guarded.sources):
         narrowed = narrow(statement, guarded.facts, guarded.sources, guarded.index, reader)
@@ -109,6 +111,8 @@ def check_in_doubt(
         is_unchanged = statement is guarded.statement and not has_quoted_texts
         canonicalise(guarded.facts if is_unchanged else facts_of(statement.tree, dialect), guarded.index)
     own_limit = limit_of(statement)
+    if own_limit is not None and own_limit > row_limit:
+        replaced.add(str(own_limit))
     rendered = render(bind(statement, dialect, row_limit + 1), dialect)
     if isinstance(rendered, Failure):
         return rendered
@@ -117,6 +121,10 @@ def check_in_doubt(
     )
     if isinstance(decision, Failure):
         return decision
+    lost = lost_word(guarded.statement.tokens, decision.statement.tokens, dialect, replaced)
+    if lost is not None:
+        detail = f"{lost[:80]} would be lost; it has to be written in another way"
+        return refuse(FailureCode.SYNTAX_ERROR, Rule.RENDERING, detail, lost)
     resolved = resolve(decision, dialect, lambda: read(sql, dialect, catalog, policy))
     if isinstance(resolved, Failure):
         return resolved
@@ -132,6 +140,14 @@ def check_in_doubt(
         limit_asked=own_limit if own_limit is not None and own_limit > row_limit else None,
         has_hidden_rows=guarded.has_hidden_rows,
     )
+
+
+def _replaced_names(guarded: Guarded) -> set[str]:
+    """Return the names that our own rewriting replaces: of WITH tables, and the database and schema before a table."""
+    names = [cte.args["alias"].this.name for cte in guarded.facts.ctes]
+    names.extend(name for use in guarded.facts.tables for name in (use.catalog, use.schema) if name)
+    names.extend(part.name for column in guarded.facts.columns if (part := column.args.get("db")) is not None)
+    return {name.lower() for name in names}
 
 
 def _same_statement(

@@ -66,7 +66,7 @@ class _Grammars(dict[Dialect, Grammar]):
 def _unary_plus(self: Any) -> Any:
     """Keep the plus before an operand, which the parser drops: on SQLite it takes the affinity of a column away."""
     operand = self._parse_unary()
-    return operand if operand is None or operand.is_number else exp.Paren(this=operand, plus=True)
+    return None if operand is None else exp.Paren(this=operand, plus=True)
 
 
 def _hex_string(self: Any, token: Any) -> exp.HexString:
@@ -139,13 +139,18 @@ class Form(StrEnum):
 class Statement:
     """One parsed statement. `tree` is the query itself, or the described table; None for SHOW TABLES.
 
-    `prefix` is what stands before the rendered tree, e.g. `EXPLAIN `. `texts` are the texts in quotes, as read.
+    `prefix` is what stands before the rendered tree, e.g. `EXPLAIN `. `tokens` are the words of the text, as read.
     """
 
     form: Form
     tree: exp.Expr | None
     prefix: str = ""
-    texts: tuple[str, ...] = ()
+    tokens: tuple[Any, ...] = ()
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The texts in quotes."""
+        return tuple(token.text for token in self.tokens if token.token_type is TokenType.STRING)
 
 
 def parse(sql: str, dialect: Dialect, *, bytes_max: int = RENDERED_BYTES_MAX) -> Statement | Failure:
@@ -162,8 +167,7 @@ def parse(sql: str, dialect: Dialect, *, bytes_max: int = RENDERED_BYTES_MAX) ->
     if len(statements) > 1:
         return _stacked(statements, dialect)
     statement = _parse_one(sql, statements[0], dialect)
-    texts = tuple(token.text for token in tokens if token.token_type is TokenType.STRING)
-    return replace(statement, texts=texts) if texts and isinstance(statement, Statement) else statement
+    return replace(statement, tokens=tuple(tokens)) if isinstance(statement, Statement) else statement
 
 
 def parse_change(sql: str, dialect: Dialect, *, bytes_max: int = RENDERED_BYTES_MAX) -> exp.Expr | Failure:
