@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from querybus.text.places import names_of_codes
+from querybus.text.names.places import names_of_codes
 
 
 def test_codes_are_called_as_people_call_the_places() -> None:

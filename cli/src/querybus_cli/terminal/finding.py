@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any, Final
 
+from querybus.text.labels import has_few_readable_names
 from querybus.text.words import count_of
 from querybus_executor.connections.diagnose import Finding, StepState
 
@@ -36,3 +37,14 @@ def finding_lines(finding: Finding) -> list[str]:
     if finding.trouble is not None and finding.next_command:
         lines.append(f"next: {finding.next_command}")
     return lines
+
+
+def names_line(name: str, readable: int, names: int) -> str | None:
+    """Return what to do where fewer than three of five names of a database can be read; None where they can."""
+    if not has_few_readable_names(readable, names):
+        return None
+    return (
+        f"{name}: {readable} of {names} names can be read as words. Name them once:"
+        f" `querybus connections describe --connection {name}` drafts names for people, better with a model"
+        " (`querybus models`); the entry's `described` names that file"
+    )

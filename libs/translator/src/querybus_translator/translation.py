@@ -11,18 +11,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
+from itertools import islice
 from typing import Final
 
 from querybus.core.asking_back import Trigger
 from querybus.core.catalog import Catalog, Language
 from querybus.core.messages import Link
+from querybus.text.labels import is_readable
 from querybus.text.language import detect_language, grammar_faults
 from querybus_translator.answers.clarify import choice_of
 from querybus_translator.answers.confidence import calibrated
 from querybus_translator.answers.follow import follow
 from querybus_translator.answers.near import near_questions
 from querybus_translator.answers.offered import says_nothing
-from querybus_translator.answers.options import OPTIONS_MAX, suggest
+from querybus_translator.answers.options import says_name, suggest, unreadable_names
 from querybus_translator.failsafe import reads_or
 from querybus_translator.language.courtesy import without_courtesy
 from querybus_translator.language.lexicon import Op, lexicon
@@ -47,6 +49,8 @@ LIKELY_MIN: Final = 0.25
 """From there on a reading of every word is offered, in words, where it is not sure enough to be answered with."""
 OFFERED_MIN: Final = 0.03
 """From there on the best reading is offered although it leaves words out."""
+NEAR_MAX: Final = 2
+"""Of more ways to ask none stands out."""
 QUESTION_LENGTH_MAX: Final = 2_000
 DEFINITION_LENGTH_MAX: Final = 120
 EARLIER_MAX: Final = 8
@@ -79,7 +83,8 @@ class NotRead:
 
     `read_as` is the one of them that the question was understood as, but for the words that are not known. `likely` says
     the best reading in words, where every word was read and only its sureness is missing; `best` says it where it leaves
-    out `about` or what was said that way.
+    out `about` or what was said that way. `needs_model`: nothing of the question leads to a reading here; the options are
+    examples of what can be asked.
     """
 
     trigger: Trigger
@@ -88,6 +93,7 @@ class NotRead:
     read_as: str = ""
     likely: str = ""
     best: str = ""
+    needs_model: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,8 +382,9 @@ def _not_read(read: QuestionRead, index: CatalogIndex, language: Language, best:
     read_as, near = near_questions(without_courtesy(read.question), nodes, best, index, again)
     likely = _likely(read)
     linked = any(node.candidates for node in nodes) or likely is not None
-    # What is near may be what was meant: then nothing is said to be missing.
-    trigger = Trigger.AMBIGUOUS_QUESTION if linked or near else Trigger.MISSING_DATABASE_INFO
+    # What is near may be what was meant, and so may a table whose name says nothing: then nothing is said to be missing.
+    is_unclear = linked or near or not all(map(is_readable, index.catalog.tables))
+    trigger = Trigger.AMBIGUOUS_QUESTION if is_unclear else Trigger.MISSING_DATABASE_INFO
     # A single Chinese sign is a part of a word, unless the question is whole without it: nobody asks about such a part.
     quoted = [text for text in dict.fromkeys(unread) if len(text) > 1 or read_as or text.lower() in lexicon().vague]
     # Only the person's own words: others stand for them.
@@ -386,14 +393,19 @@ def _not_read(read: QuestionRead, index: CatalogIndex, language: Language, best:
         # A reading of every word is offered instead of asking about those that the nearest one leaves.
         quoted, read_as = [], ""
     about = (", " if language == "en" else "、").join(quoted)
-    others = (option for option in suggest(index, tuple(tables), language) if again(option) is not None)
-    options = tuple(dict.fromkeys((*near, *others)))[:OPTIONS_MAX]
-    said = "" if likely is None else sentence(likely.form, index, language)
-    read_as = read_as if read_as in options else ""
-    offered = None if likely is not None or read_as else _best(read)
-    return NotRead(
-        trigger, about, options, read_as, said, "" if offered is None else sentence(offered.form, index, language)
+    raw = unreadable_names(index.catalog)
+    near = tuple(option for option in near if not says_name(option, raw, read.question))[:NEAR_MAX]
+    read_as = read_as if read_as in near else ""
+    left = None if likely is not None or read_as else _best(read)
+    said, best_said = (
+        "" if one is None or says_name(text := sentence(one.form, index, language), raw, read.question) else text
+        for one in (likely, left)
     )
+    if near or said or best_said:
+        return NotRead(trigger, about, near, read_as, said, best_said)
+    others = (item for item in suggest(index, tuple(tables), language) if not says_name(item, raw, read.question))
+    examples = islice((item for item in others if again(item) is not None), NEAR_MAX)
+    return NotRead(trigger, about, tuple(examples), needs_model=True)
 
 
 def _links(nodes: tuple[Node, ...], assignment: Assignment, index: CatalogIndex) -> tuple[Link, ...]:

@@ -38,7 +38,7 @@ from querybus_generator.prompts.texts import Texts
 from querybus_generator.steps.classify import SMALL_TALK, classify
 from querybus_translator import NotRead, Translated, likely_sql, translate
 
-OPTIONS_MAX: Final = 3
+OPTIONS_MAX: Final = 2
 
 SUBJECTS_SHOWN_MAX: Final = 8
 
@@ -209,7 +209,12 @@ def not_read(subject: Subject, reading: NotRead) -> Envelope[Concluded]:
     """Ask back about a question; its best reading is the first option, to be taken by asking it again."""
     said = reading.best or ("" if reading.about else reading.likely)
     if not said:
-        return clarification(subject, reading.trigger, reading.about, reading.options, read_as=reading.read_as)
+        has_no_model = subject.model is None and subject.model_failure is None
+        is_beyond = reading.needs_model and has_no_model
+        reply = fill(subject.texts.needs_model, {"words": reading.about}) if is_beyond else None
+        return clarification(
+            subject, reading.trigger, reading.about, reading.options, reply=reply, read_as=reading.read_as
+        )
     plain, about = said.rstrip(".。"), reading.about if reading.best else ""
     text = fill(subject.texts.without, {"reading": plain, "words": about}) if about else said
     others = (Option(id="", text=item, question=item, action=OptionAction.CHOOSE_SOURCE) for item in reading.options)

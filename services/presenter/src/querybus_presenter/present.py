@@ -317,7 +317,7 @@ class _Context:
             message = texts.outcome[Outcome.CLARIFICATION]
         about = clarification.about.strip() if clarification else ""
         read_as = clarification.read_as if clarification else ""
-        if about and self.may_say(f"{about}\n{read_as}"):
+        if about and f"“{about}”" not in message and self.may_say(f"{about}\n{read_as}"):
             is_plain = trigger is Trigger.AMBIGUOUS_QUESTION and message == texts.trigger[trigger]
             key = "read_as" if read_as else "unclear" if is_plain else "text"
             asked = texts.about[key].format(about=about, question=read_as)

@@ -214,6 +214,10 @@ class Connection(BaseModel):
     policy: ConnectionPolicy = ConnectionPolicy()
     trouble: Failure | None = Field(default=None, description="why its catalog could not be read the last time")
     warning: str = Field(default="", description="what works and should not stay so, for whoever runs it")
+    names: int = Field(default=0, exclude_if=lambda value: not value, description="of tables and columns")
+    names_readable: int = Field(
+        default=0, exclude_if=lambda value: not value, description="those that read as words, or have a name for people"
+    )
 
 
 def _narrowed(policy: ConnectionPolicy, rules: TenantRules) -> ConnectionPolicy:

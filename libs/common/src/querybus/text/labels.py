@@ -14,6 +14,8 @@ from querybus.text.disclosure import is_plain_word, leaks
 from querybus.text.readable_name import readable_name
 
 LABEL_LENGTH_MAX: Final = 40
+READABLE_SHARE_MIN: Final = 0.6
+"""Below this share of readable names hardly a question finds its tables: the names need to be given once."""
 
 _YES_AND_NO: Final = (("y", "n"), ("yes", "no"), ("t", "f"), ("true", "false"), ("是", "否"))
 _CALLED_FLAG: Final = re.compile(r"(?:is|has)(?:_|(?=[A-Z]))")
@@ -39,6 +41,22 @@ def column_label(column: Column, catalog: Catalog, language: Language) -> str | 
     named = _offered(column.display_names.get(language), column.comment)
     made = _offered(readable_name(column.name, language))
     return _shown((*named, *_terms(column.name, catalog), *made), column.name, catalog)
+
+
+def is_readable(named: Table | Column) -> bool:
+    """Return whether a table or column has a name for people, or one that a label is made of."""
+    return bool(named.display_names or named.comment or readable_name(named.name, "en"))
+
+
+def count_readable_names(catalog: Catalog) -> tuple[int, int]:
+    """Return how many names of tables and columns people can read, and how many names there are."""
+    named = [item for table in catalog.tables for item in (table, *table.columns)]
+    return sum(map(is_readable, named)), len(named)
+
+
+def has_few_readable_names(readable: int, names: int) -> bool:
+    """Return whether a catalog needs names for people before it can be asked; False where nothing is known of it."""
+    return readable < names * READABLE_SHARE_MIN
 
 
 def _terms(name: str, catalog: Catalog) -> Iterable[str]:

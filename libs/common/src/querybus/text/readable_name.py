@@ -1,7 +1,7 @@
 """A label made of a technical name: `billing_state` -> "Billing state", in Chinese 账单省份 where all its words are known.
 
 For tables and columns to which nobody gave a name for people. Limits: words are split at underscores, spaces, digits and
-capitals; a name in lower case is one word, or two of the vocabulary.
+capitals; a name in lower case is one word, two of the vocabulary, or a German compound.
 """
 
 from __future__ import annotations
@@ -14,18 +14,21 @@ from typing import Any, Final
 
 from querybus.core.catalog import Language
 from querybus.text.disclosure import UNITS, is_plain_word
-from querybus.text.vocabulary import is_word, stems
+from querybus.text.names.spelt_names import abbreviations, spell_out
+from querybus.text.vocabulary import stems
 
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _PART: Final = re.compile(rf"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[{_HAN}]+|[^\W\d_]+")
 _SAYS_NOTHING: Final = frozenset({"tbl", "tb", "t", "dim", "fact", "vw", "v", "col", "fld"})
 """What stands before a name because of a convention."""
+_SAYS_NOTHING_BEHIND: Final = frozenset({"hdr", "hd", "mst", "mstr", "tbl", "tab"})
+"""What stands behind the name of a table: the header of an order is the order."""
 _ENGLISH_ONLY: Final = frozenset({"of", "the", "a", "and"})
 
 
 @lru_cache(maxsize=1)
 def bilingual() -> dict[str, Any]:
-    """Return the bundled words: `groups` of English and Chinese ones, `abbreviations`, and more in `chinese`."""
+    """Return the bundled words: `groups` of English and Chinese ones, and more in `chinese`."""
     text = resources.files("querybus.text").joinpath("bilingual.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)
 
@@ -45,8 +48,8 @@ def readable_name(name: str, language: Language) -> str:
 
     >>> readable_name("billing_state", "en"), readable_name("custFirstName", "en"), readable_name("tbl_qty", "en")
     ('Billing state', 'Customer first name', 'Quantity')
-    >>> readable_name("orderdate", "en"), readable_name("custname", "en")
-    ('Order date', 'Customer name')
+    >>> readable_name("orderdate", "en"), readable_name("T_ORD_HDR", "en"), readable_name("Kundennummer", "en")
+    ('Order date', 'Order', 'Customer number')
     >>> readable_name("is_active", "en"), readable_name("is_active", "zh")
     ('Active', '是否启用')
     >>> readable_name("order_date", "zh"), readable_name("city_name", "zh"), readable_name("zorb_x", "zh")
@@ -66,8 +69,10 @@ def readable_name(name: str, language: Language) -> str:
         return label and (f"{label}（{unit}）" if language == "zh" else f"{label} ({unit})")
     if len(parts) > 1 and parts[0].lower() in _SAYS_NOTHING:
         parts = parts[1:]
+    if len(parts) > 1 and parts[-1].lower() in _SAYS_NOTHING_BEHIND:
+        parts = parts[:-1]
     is_mixed = not name.isupper()
-    words = [spelt for part in parts for spelt in ((part,) if is_mixed and _is_acronym(part) else _spelt(part))]
+    words = spell_out([part if is_mixed and _is_acronym(part) else part.lower() for part in parts])
     if not all(map(is_plain_word, words)):
         return ""
     if language == "zh" and (said := _in_chinese(" ".join(words).lower())):
@@ -89,7 +94,7 @@ _UNITS_OF_TIME: Final = frozenset({"min", "mins", "sec", "secs", "hr", "hrs"})
 
 
 def _is_acronym(part: str) -> bool:
-    return part.isupper() and len(part) > 1 and part != "ID" and part.lower() not in _abbreviations()
+    return part.isupper() and len(part) > 1 and part != "ID" and part.lower() not in abbreviations()
 
 
 def _in_chinese(text: str) -> str | None:
@@ -110,38 +115,6 @@ def _in_chinese(text: str) -> str | None:
         said.append(word or "")
         words = words[length:]
     return "".join(said)
-
-
-def _spelt(part: str) -> tuple[str, ...]:
-    word = part.lower()
-    return _abbreviations().get(word) or ((word,) if is_word(word) or not word.isascii() else halves(word))
-
-
-def halves(word: str) -> tuple[str, ...]:
-    """Return the two words that a name in lower case is made of, or the name where there is no such pair.
-
-    Of several pairs the one that ends with a word for what columns hold: a release date is not "released ate".
-
-    >>> halves("releasedate"), halves("custid"), halves("zorbdate")
-    (('release', 'date'), ('customer', 'id'), ('zorbdate',))
-    """
-    pairs = [
-        (*(_abbreviations().get(word[:cut]) or (word[:cut],)), word[cut:])
-        for cut in range(3, len(word) - 1)
-        if (is_word(word[:cut]) or word[:cut] in _abbreviations())
-        and (word[cut:] == "id" or (len(word) - cut >= 3 and is_word(word[cut:])))
-    ]
-    named = [pair for pair in pairs if pair[-1] in _HELD]
-    likely = named if len(pairs) > 1 else pairs
-    return likely[0] if len(likely) == 1 else (word,)
-
-
-_HELD: Final = frozenset({"date", "name", "id", "number", "code", "type", "price", "time", "year", "status", "amount"})
-
-
-@lru_cache(maxsize=1)
-def _abbreviations() -> dict[str, tuple[str, ...]]:
-    return {short: tuple(words) for short, words in bilingual()["abbreviations"].items()}
 
 
 def _base(word: str) -> str:

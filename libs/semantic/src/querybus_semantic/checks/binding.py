@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from querybus.core.catalog import Catalog, ColumnKind, Table
-from querybus.text.places import names_of_codes
+from querybus.text.names.places import names_of_codes
 from querybus_semantic.layer.definitions import Dataset, Field, Layer, Type
 
 _KINDS: Final = {

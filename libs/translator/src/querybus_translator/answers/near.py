@@ -15,8 +15,7 @@ from typing import Final
 from querybus.core.catalog import Language, Table
 from querybus.text.language import detect_language
 from querybus.text.similarity import typing_distance
-from querybus.text.words import plural
-from querybus_translator.answers.options import OPTIONS_MAX, display
+from querybus_translator.answers.options import OPTIONS_MAX, display, display_rows
 from querybus_translator.answers.totals import (
     TABLES_TRIED_MAX,
     best_by_totals,
@@ -112,12 +111,8 @@ def _lacking(nodes: Sequence[Node], best: Reading | None, index: CatalogIndex, l
     for anchor in anchors if len(anchors) == 1 else ():
         for edge in index.graph.edges_of(anchor)[:TABLES_TRIED_MAX]:
             if edge.target == anchor and edge.source != anchor:
-                rows, lacked = (display(index.table(number), language) for number in (anchor, edge.source))
-                yield (
-                    f"哪些{rows}没有{lacked}？"
-                    if language == "zh"
-                    else f"Which {plural(rows)} have no {plural(lacked)}?"
-                )
+                rows, lacked = (display_rows(index.table(number), language) for number in (anchor, edge.source))
+                yield f"哪些{rows}没有{lacked}？" if language == "zh" else f"Which {rows} have no {lacked}?"
 
 
 def _with_tables(
@@ -173,8 +168,7 @@ def _with_rows(question: str, nodes: Sequence[Node], index: CatalogIndex, langua
     start = question.find(word)
     for table in dict.fromkeys(known or range(len(index.catalog.tables))):
         *others, last = display(index.table(table), language).split()
-        rows = " ".join((*others, base_form(last)))
-        called = rows if is_one else plural(rows)
+        called = " ".join((*others, base_form(last))) if is_one else display_rows(index.table(table), language)
         yield (
             question[:start]
             + (called[:1].upper() + called[1:] if start == 0 else called)

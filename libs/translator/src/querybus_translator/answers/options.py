@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import Final
 
-from querybus.core.catalog import USUAL_MEASURE_WORD, Column, ColumnKind, Language, Table
+from querybus.core.catalog import USUAL_MEASURE_WORD, Catalog, Column, ColumnKind, Language, Table
+from querybus.text.labels import is_readable
 from querybus.text.language import grammar_faults
 from querybus.text.readable_name import readable_name, spoken_name
-from querybus.text.words import plural
+from querybus.text.vocabulary import is_word
+from querybus.text.words import plural, singular
 from querybus_translator.answers.offered import average_of, is_measure
 from querybus_translator.language.lexicon import lexicon
 from querybus_translator.language.names import is_han, name_words
@@ -37,7 +41,7 @@ def suggest(index: CatalogIndex, tables: Sequence[int], language: Language) -> t
             if figure is not None:
                 names.append(f"{called}的平均{display(figure, language)}是多少？")
         else:
-            called = plural(called)
+            called = display_rows(table, language)
             names.append(f"How many {called} are there?")
             figure = _first(index, number, figures=True)
             text = _first(index, number, figures=False)
@@ -56,8 +60,52 @@ def display(named: Table | Column, language: Language) -> str:
         return given[:1].lower() + given[1:] if language == "en" and not given[:2].isupper() else given
     if named.comment and (is_han(named.comment) == (language == "zh")) and len(named.comment) <= 40:
         return named.comment
-    in_chinese = readable_name(named.name, "zh") if language == "zh" else ""
-    return in_chinese if is_han(in_chinese) else spoken_name(named.name) or named.name
+    spelt = readable_name(named.name, language)
+    if language == "zh":
+        return spelt if is_han(spelt) else spoken_name(named.name) or named.name
+    return (
+        spelt[:1].lower() + spelt[1:]
+        if spelt and not spelt[:2].isupper()
+        else spelt or spoken_name(named.name) or named.name
+    )
+
+
+def display_rows(table: Table, language: Language) -> str:
+    """Return what the rows of a table are called: in English in the plural, where its last word is an English one."""
+    called = display(table, language)
+    return plural(called) if language == "en" and is_word(singular(called.rpartition(" ")[2])) else called
+
+
+def unreadable_names(catalog: Catalog) -> frozenset[str]:
+    """Return the names that no label can be made of and that hold a code, as people would have to say them."""
+    named = [item for table in catalog.tables for item in (table, *table.columns)]
+    spoken = (spoken_name(item.name) for item in named if not is_readable(item))
+    return frozenset(name for name in spoken if any(map(_is_code, name.split())))
+
+
+def _is_code(piece: str) -> bool:
+    """Return whether a piece of a name is no word that somebody could say: short, or with hardly a vowel."""
+    vowels = sum(letter in "aeiouy" for letter in piece)
+    return not is_word(piece) and (len(piece) <= _CODE_LENGTH_MAX or vowels * _LETTERS_A_VOWEL_MAX < len(piece))
+
+
+_CODE_LENGTH_MAX: Final = 4
+_LETTERS_A_VOWEL_MAX: Final = 4
+
+
+def says_name(text: str, names: frozenset[str], asked: str) -> bool:
+    """Return whether a text calls something by one of these names, if it has several pieces and its asker did not say it."""
+    words = [word.lower() for word in _WORD.findall(text)]
+    runs = {
+        " ".join(words[start:end])
+        for start in range(len(words))
+        for end in range(start + 2, min(len(words), start + _NAME_WORDS_MAX) + 1)
+    }
+    return any(name not in asked.lower() for name in runs & names)
+
+
+_NAME_WORDS_MAX: Final = 6
+_WORD: Final = re.compile(r"[^\W_\u3400-\u9fff]+")
 
 
 def _first(index: CatalogIndex, number: int, *, figures: bool) -> Column | None:

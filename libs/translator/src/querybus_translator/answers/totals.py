@@ -10,7 +10,7 @@ from typing import Final
 from querybus.core.catalog import Language
 from querybus.text.labels import flag_values
 from querybus.text.words import plural
-from querybus_translator.answers.options import display
+from querybus_translator.answers.options import display, display_rows
 from querybus_translator.language.lexicon import Op
 from querybus_translator.language.names import is_han
 from querybus_translator.language.stems import base_form
@@ -145,7 +145,7 @@ def busiest(nodes: Sequence[Node], index: CatalogIndex) -> Iterator[str]:
     ]
     events = [number for number in events if number in named] or events
     for number in sorted(events, key=lambda number: -(index.table(number).row_estimate or 0))[:TABLES_TRIED_MAX]:
-        yield f"Which {unit} has the {which} {plural(display(index.table(number), 'en'))}?"
+        yield f"Which {unit} has the {which} {display_rows(index.table(number), 'en')}?"
 
 
 _BUSY: Final = {"busiest": "most", "quietest": "fewest", "slowest": "fewest"}
@@ -211,7 +211,7 @@ def _totals_about(table: int, index: CatalogIndex, language: Language, *, only_m
             *words, last = display(index.table(near), language).split()
             name = " ".join((*words, base_form(last), name))
         if name.lower() == "total":
-            called.append(f"total of {plural(display(index.table(near), language))}")
+            called.append(f"total of {display_rows(index.table(near), language)}")
             continue
         total = "总" if language == "zh" else "total "
         called.append(name if name.lower().startswith(total) else total + name)

@@ -13,6 +13,7 @@ from functools import lru_cache
 from importlib import resources
 from typing import Any, Final
 
+from querybus.text.names.spelt_names import abbreviations
 from querybus.text.readable_name import bilingual
 
 
@@ -182,7 +183,7 @@ def lexicon() -> Lexicon:
         related=related,
         heads=heads,
         chinese_words=chinese_words,
-        abbreviations={key: tuple(spelt) for key, spelt in bilingual()["abbreviations"].items()},
+        abbreviations=abbreviations(),
         base=forms["base"],
         numbers=forms["number"],
         ordinals=forms["ordinal"],

@@ -15,7 +15,8 @@ from typing import Any
 
 from querybus.core.catalog import Language
 from querybus.text.labels import flag_values, flag_words
-from querybus_translator.answers.options import display
+from querybus.text.words import singular
+from querybus_translator.answers.options import display, display_rows
 from querybus_translator.language.time.words import RECURRING
 from querybus_translator.schema.index import CatalogIndex
 from querybus_translator.writing.form import (
@@ -95,15 +96,20 @@ class _Speaker:
         return name in self._index.table(column.table).primary_key
 
     def table(self, number: int) -> str:
-        return self._index.called(number, self._language) or display(self._index.table(number), self._language)
+        return self._index.called(number, self._language) or display_rows(self._index.table(number), self._language)
 
     def column(self, column: ColumnRef, *, alone: bool = True) -> str:
         shown = display(self._index.column(column.table, column.column), self._language)
-        if not alone:
+        if not alone and not self._names_owner(shown, column.table):
             shown = self.text("of", what=shown, table=self.table(column.table))
         if column.part is not None:
             shown = self.text("part", what=shown, unit=str(self._texts["unit"][column.part.name.lower()]))
         return shown
+
+    def _names_owner(self, shown: str, table: int) -> bool:
+        """Whether a column's name says whose it is: the customer name is that of customers."""
+        owner = display(self._index.table(table), self._language).lower()
+        return shown.lower().startswith((owner, singular(owner))) and shown.lower() != owner
 
     def measure(self, measure: Measure, *, alone: bool) -> str:
         if measure.column is not None:
@@ -118,7 +124,8 @@ class _Speaker:
             return self.text("rate", what=shown, table=self.table(measure.table))
         if measure.share_of is not None:
             return self.text("share_where", what=shown, condition=self.condition(measure.share_of, alone=alone))
-        return self.text(measure.aggregate.name.lower(), what=shown) if measure.aggregate is not None else shown
+        is_total = measure.aggregate is Aggregate.SUM and shown.lower().startswith(self.text("total"))
+        return shown if measure.aggregate is None or is_total else self.text(measure.aggregate.name.lower(), what=shown)
 
     def condition(self, condition: Condition, *, alone: bool) -> str:
         if isinstance(condition, AllOf):

@@ -15,7 +15,8 @@ from functools import cached_property, lru_cache
 from typing import Any, Final
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Language, Table
-from querybus.text.places import names_of_codes
+from querybus.text.names.places import names_of_codes
+from querybus.text.readable_name import readable_name
 from querybus_translator.language.english_words import english_words
 from querybus_translator.language.lexicon import FIGURES, Op, lexicon
 from querybus_translator.language.names import is_han, name_words, split_prefix
@@ -404,7 +405,7 @@ class CatalogIndex:
         self.entries.append(entry)
 
     def _names(self, named: Table | Column, owner: str, table: Table | None = None) -> tuple[tuple[str, ...], ...]:
-        texts = [named.name, *named.display_names.values(), *named.synonyms]
+        texts = [named.name, readable_name(named.name, "en"), *named.display_names.values(), *named.synonyms]
         if named.comment and (is_han(named.comment) or len(named.comment.split()) <= COMMENT_WORDS_MAX):
             texts.append(named.comment)
         pairs: list[tuple[str, ...]] = []

@@ -9,7 +9,8 @@ from functools import lru_cache
 from typing import Final
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Table
-from querybus.text.readable_name import halves, spoken_name
+from querybus.text.names.spelt_names import halves
+from querybus.text.readable_name import spoken_name
 from querybus.text.vocabulary import is_word
 from querybus_translator.language.lexicon import lexicon
 from querybus_translator.language.names import name_words

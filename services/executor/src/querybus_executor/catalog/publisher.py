@@ -18,6 +18,7 @@ from querybus.core.policy import Connection
 from querybus.core.subjects import refresh_subject
 from querybus.ops.log import get_log
 from querybus.ops.run import end
+from querybus.text.labels import count_readable_names
 from querybus_executor.connections.databases import Connected, ConnectedDatabase
 
 REFRESH_SECONDS_MIN: Final = 5.0
@@ -111,18 +112,26 @@ class CatalogPublisher:
         return None
 
     async def _list(self, item: ConnectedDatabase) -> None:
-        """Write the connection into the store, and again whenever its trouble or its warning has changed."""
+        """Write the connection into the store, and again whenever its trouble, its warning or its names have changed."""
         listed = item.config.public()
         await self._connections.write(listed)
 
-        async def changed(trouble: Failure | None) -> None:
+        async def update(**changes: Any) -> None:
             nonlocal listed
-            now = listed.model_copy(update={"trouble": trouble, "warning": item.role.warning})
+            now = listed.model_copy(update=changes)
             if now != listed:
                 await self._connections.write(now)
                 listed = now
 
-        item.on_catalog, item.on_trouble = self._catalogs.write, changed
+        async def read(catalog: Catalog) -> None:
+            await self._catalogs.write(catalog)
+            readable, names = await asyncio.to_thread(count_readable_names, catalog)
+            await update(names=names, names_readable=readable)
+
+        async def changed(trouble: Failure | None) -> None:
+            await update(trouble=trouble, warning=item.role.warning)
+
+        item.on_catalog, item.on_trouble = read, changed
 
     async def _asked(self, subject: str) -> None:
         database = self._databases.by_token(subject.rpartition(".")[2])

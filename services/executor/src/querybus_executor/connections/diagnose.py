@@ -21,7 +21,9 @@ from querybus.core.catalog import Dialect
 from querybus.core.failure import Failure
 from querybus.engines import ENGINES
 from querybus.ops.metrics import Metrics
+from querybus.text.labels import count_readable_names
 from querybus.text.words import count_of
+from querybus_executor.catalog.described import as_described
 from querybus_executor.connections.access_report import AccessReport, access_report
 from querybus_executor.connections.config import BadConnections, ConnectionConfig, load_connections
 from querybus_executor.connections.databases import ConnectedDatabase
@@ -69,7 +71,8 @@ class Finding:
 
     `detail` is the cause of a trouble; `setting` names what to change and `next_command` what to run then. `missing`
     are statements that this user lacks on this database, `reader` those that make a user that only reads. `warnings`
-    are what works and should not stay so; `notes` what the address says that is read otherwise.
+    are what works and should not stay so; `notes` what the address says that is read otherwise. `names` counts those of
+    tables and columns, `names_readable` those of them that read as words or have a name for people.
     """
 
     name: str
@@ -88,6 +91,8 @@ class Finding:
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     table_names: tuple[str, ...] = field(default=(), repr=False)
+    names: int = 0
+    names_readable: int = 0
 
 
 _FAILS_AT: Final[dict[Trouble, StepName]] = {
@@ -159,8 +164,11 @@ async def _of(database: ConnectedDatabase) -> Finding:
         return await _failed(base, result, config, report)
     tables = tuple(table.name for table in result.tables)
     is_warned = bool(database.role.warning) and not database.role.notice
+    readable, names = count_readable_names(as_described(result, config))
     return replace(
         base,
+        names=names,
+        names_readable=readable,
         tables=len(tables),
         table_names=tables,
         steps=_steps(config, base, report, tables=len(tables), is_warned=is_warned),

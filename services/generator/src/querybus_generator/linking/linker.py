@@ -18,6 +18,7 @@ from querybus.core.policy import ConnectionPolicy
 from querybus.sql.names.visible_catalog import visible
 from querybus.sql.staleness import stale
 from querybus.text.knowledge import Entry, EntryKind, Knowledge, KnowledgeIndex, with_synonyms
+from querybus.text.labels import count_readable_names
 from querybus.text.synonyms import link_words
 from querybus_generator.linking.examples import Examples
 from querybus_generator.linking.index import SCHEMA_TOKENS_MAX, LinkIndex
@@ -45,6 +46,9 @@ class Prepared:
     """The owner's definitions over this catalog."""
     pairs_digest: str = ""
     """Of the taught questions: what was computed of them holds as long as it does."""
+    readable_names: int = 0
+    """How many names of tables and columns people can read, of `names_counted`."""
+    names_counted: int = 0
     _rendered: dict[tuple[int, bool], str] = field(default_factory=dict[tuple[int, bool], str])
     _usable: dict[str, bool] = field(default_factory=dict[str, bool])
 
@@ -124,6 +128,7 @@ def _prepare(catalog: Catalog, policy: ConnectionPolicy, knowledge: Knowledge, s
     words = link_words()
     index = LinkIndex(seen, words=words, schema_tokens_max=schema_tokens_max)
     pairs = knowledge.of(EntryKind.PAIR)
+    readable, counted = count_readable_names(seen)
     search = KnowledgeIndex(pairs, words)
     prepared = Prepared(
         catalog=seen,
@@ -135,6 +140,8 @@ def _prepare(catalog: Catalog, policy: ConnectionPolicy, knowledge: Knowledge, s
         names=_names(seen),
         defined=defined_of({**catalog.definitions, **_taught_definitions(knowledge)}.items(), seen),
         pairs_digest=_digest(pairs),
+        readable_names=readable,
+        names_counted=counted,
     )
     if len(seen.tables) >= TABLES_FROZEN_MIN:
         # A large catalog lives long, and a collection that walks through it stops every query for a third of a second.

@@ -48,10 +48,12 @@ class Texts:
     note_defined: str
     note_settled: str
     likely: str
+    needs_model: str
     without: str
     note_left_out: str
     note_whole_units: str
     note_held: str
+    note_names: str
     note_nothing_changed: str
     hint_change: str
     hint_vague: str
@@ -128,10 +130,12 @@ def _load(language: Language, override: Path | None) -> Texts:
         "note_defined",
         "note_settled",
         "likely",
+        "needs_model",
         "without",
         "note_left_out",
         "note_whole_units",
         "note_held",
+        "note_names",
         "note_nothing_changed",
         "hint_change",
         "hint_vague",
@@ -153,10 +157,12 @@ def _check(texts: Texts) -> None:
     fill(texts.example, {"subject": "x"})
     fill(texts.note_defined, {"word": "x", "meaning": "x"})
     fill(texts.likely, {"reading": "x"})
+    fill(texts.needs_model, {"words": "x"})
     fill(texts.without, {"reading": "x", "words": "x"})
     fill(texts.note_settled, {"word": "x", "question": "x"})
     fill(texts.note_left_out, {"word": "x", "question": "x"})
     fill(texts.note_whole_units, {"figures": "x"})
+    fill(texts.note_names, {"readable": "1", "names": "2"})
     fill(texts.note_held, {"written": "x", "held": "x"})
     fill(texts.hint_vague, {"word": "x"})
     fill(texts.which_connection, {"connections": "x"})

@@ -21,6 +21,7 @@ from querybus.core.messages import (
     Origin,
 )
 from querybus.sql.render import normalise
+from querybus.text.labels import has_few_readable_names
 from querybus.text.picture_words import without_picture
 from querybus_generator.conversation.turns import Turn, earlier_questions
 from querybus_generator.prompts.template import fill
@@ -57,6 +58,8 @@ async def draft_by_translator(
         return await asyncio.to_thread(change_by_translator, subject, instead_of)
     if is_third_language(subject.readable):
         return instead_of or other_language(subject)
+    if not turns:
+        subject = _note_names(subject)
     reading = await asyncio.to_thread(read_in_thread, subject, turns)
     if instead_of is not None:
         subject = with_header(
@@ -92,6 +95,15 @@ async def draft_by_translator(
         _read(reading, catalog, assumed),
         reading.notes,
     )
+
+
+def _note_names(subject: Subject) -> Subject:
+    """Add what to do where the translator can read few names of the database; a thread's first answer says so."""
+    readable, names = subject.prepared.readable_names, subject.prepared.names_counted
+    if not has_few_readable_names(readable, names):
+        return subject
+    note = fill(subject.texts.note_names, {"readable": str(readable), "names": str(names)})
+    return replace(subject, notes=(*subject.notes, note))
 
 
 def asked_about_unread(reading: Translated | NotRead) -> Translated | NotRead:

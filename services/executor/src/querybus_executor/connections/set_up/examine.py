@@ -17,6 +17,7 @@ from querybus.core.failure import Failure
 from querybus.core.policy import ConnectionPolicy
 from querybus.ops.metrics import Metrics
 from querybus.sql.check import check
+from querybus.text.labels import count_readable_names
 from querybus.text.readable_name import readable_name
 from querybus.text.words import plural
 from querybus_executor.catalog.personal_columns import LooksPersonal, list_personal
@@ -31,8 +32,6 @@ COUNT_SECONDS_MAX: Final = 5.0
 COUNTED_TABLES_MAX: Final = 5
 ROWS_COUNTED_MAX: Final = 5_000_000
 """A larger table is not counted for a first question."""
-READABLE_SHARE_MIN: Final = 0.6
-"""Below it the names say too little: `querybus describe` or a model has to give names for people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +60,8 @@ class Examination:
         """The share of the names of tables and columns that can be read as words, None without any name."""
         if self.catalog is None or not self.catalog.tables:
             return None
-        named = [item for table in self.catalog.tables for item in (table, *table.columns)]
-        return sum(bool(item.display_names or readable_name(item.name, "en")) for item in named) / len(named)
+        readable, names = count_readable_names(self.catalog)
+        return readable / names
 
 
 async def examine(

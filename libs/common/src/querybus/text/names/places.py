@@ -46,7 +46,7 @@ def names_of_codes(column: str, values: Collection[str]) -> Names:
 @lru_cache(maxsize=1)
 def _lists() -> tuple[tuple[Names, frozenset[str]], ...]:
     """Return the lists of codes, and the words of a column's name that fit each."""
-    text = resources.files("querybus.text").joinpath("places.txt").read_text(encoding="utf-8")
+    text = resources.files("querybus.text.names").joinpath("places.txt").read_text(encoding="utf-8")
     countries, _, states = text.partition("[states]\n")
     rows = [line.split("\t") for line in countries.partition("[countries]\n")[2].splitlines()]
     short = {codes.split()[0]: tuple(names.split("|")) for codes, names in rows}

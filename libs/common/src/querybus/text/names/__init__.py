@@ -1,0 +1,1 @@
+"""What short and foreign names stand for: abbreviations, German and French words, codes of countries and states. Pure."""
