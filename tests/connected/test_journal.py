@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import nats.errors
 import pytest
@@ -195,6 +196,40 @@ async def test_a_follower_goes_on_where_it_was_after_a_restart_of_the_bus(bus, g
     await until(lambda: gateway.is_connected)
     await append(gateway, asked(), 0)
     await until(lambda: received == [1, 2], 5)
+    await follower.drain()
+
+
+@pytest.mark.parametrize("event_comes", [True, False], ids=["an event", "a heartbeat"])
+async def test_a_follower_whose_consumer_was_made_though_the_answer_came_late_is_ready_again(
+    bus, gateway, journal, monkeypatch, event_comes
+):
+    received: list[int] = []
+    late: list[str] = []
+    request = gateway.request
+
+    async def note(entry: Entry) -> None:
+        received.append(entry.sequence)
+
+    async def answers_late(subject: str, payload: bytes = b"", **options: Any) -> Msg:
+        reply = await request(subject, payload, **options)
+        if "CONSUMER.CREATE" in subject and not late:
+            late.append(subject)
+            raise nats.errors.TimeoutError
+        return reply
+
+    follower = journal.follow(note)
+    await follower.start()
+    monkeypatch.setattr(gateway, "request", answers_late)
+    await bus.restart(by_force=True)
+    await until(lambda: late)
+    assert await follower.ping() is not None
+    if event_comes:
+        await append(gateway, asked(), 0)
+        await until(lambda: received == [1], 5)
+    async with asyncio.timeout(10):
+        while await follower.ping() is not None:
+            await asyncio.sleep(0.05)
+    assert len(late) == 1
     await follower.drain()
 
 

@@ -425,12 +425,16 @@ class Follower:
                 await connection.publish(stalled)
             if int(headers.get("Nats-Last-Consumer", "0")) >= self._next_delivery:
                 self._received_at = _NEVER
+            else:
+                self._trouble = None
             return
         metadata = message.metadata
         if metadata.sequence.consumer != self._next_delivery:
             self._received_at = _NEVER
             return
         entry = _entry_at(message, metadata.sequence.stream, _epoch_ms(metadata.timestamp))
+        # The consumer is there, whatever became of the answer to its request.
+        self._trouble = None
         if entry is not None:
             await self._on_entry(entry)
         self._next_delivery += 1
@@ -450,6 +454,7 @@ class Follower:
                 try:
                     await self._create()
                 except (BusTrouble, TimeoutError) as error:
+                    # Late, the consumer may be there all the same: its next message or heartbeat clears this.
                     self._trouble = str(error)
                     _log.warning("journal.follow_failed", reason=str(error))
 
