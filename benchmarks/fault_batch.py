@@ -17,7 +17,7 @@ CONCURRENCY = 4
 DEADLINE_SECONDS = 150.0
 KILL_SECONDS = (4.0, 9.0)
 CALL_SECONDS = 10.0
-PASSING = ("bus_unavailable", "queue_full", "rate_limited")
+PASSING = ("bus_unavailable", "stalled", "queue_full", "rate_limited")
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,8 @@ from benchmarks.fault_stack import FaultStack
 from benchmarks.fault_writes import Written
 from querybus.bus.client import BusClient, NotAccepted
 from querybus.bus.connection import Held
-from querybus.bus.log.journal import Entry, Journal
+from querybus.bus.log.follower import Follower
+from querybus.bus.log.journal import Entry
 from querybus.bus.log.publish import DEADLINE_HEADER
 from querybus.core.subjects import EventName, StageName, message_id
 from querybus_cli.local.answers import DEMO
@@ -45,6 +46,7 @@ class Asked:
     accepted_at: float = 0.0
     refusals: int = 0
     outcome: str = ""
+    code: str = ""
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,8 @@ class Figures:
     """What such a caller saw that trying again as the documents say does not cover."""
     resumed: int = 0
     """How often one tried again."""
+    internal: int = 0
+    """Failed as an internal fault: no end that a fault of the surroundings may bring about."""
     outcomes: dict[str, int] = field(default_factory=dict[str, int])
     lost_after: dict[str, int] = field(default_factory=dict[str, int])
     """The last events of the logs of what was lost, `nothing` for one that is empty."""
@@ -158,7 +162,7 @@ class Load:
             if "query_id" in reply:
                 asked.query_id = reply["query_id"]
                 asked.accepted_at = time.time()
-                asked.outcome = reply.get("outcome", "")
+                asked.outcome, asked.code = reply.get("outcome", ""), reply.get("code") or ""
             else:
                 asked.refusals += reply.get("code") is not None
                 await asyncio.sleep(PAUSE_SECONDS)
@@ -169,7 +173,7 @@ class Load:
         while asked.query_id and not asked.outcome and time.monotonic() < until:
             wanted = {"query_id": asked.query_id, "wait_seconds": ANSWER_SECONDS}
             reply = await _received(client, "answer", wanted, ANSWER_SECONDS + CALL_SECONDS)
-            asked.outcome = reply.get("outcome", "")
+            asked.outcome, asked.code = reply.get("outcome", ""), reply.get("code") or ""
             if not asked.outcome:
                 await asyncio.sleep(PAUSE_SECONDS)
 
@@ -212,6 +216,7 @@ class Load:
                 max((ends[query] - known[query] for query in finished & set(known)), default=0), 1
             ),
             refused=sum(item.refusals for item in self.asked),
+            internal=sum(item.outcome == "failed" and item.code == "internal" for item in self.asked),
             outcomes=dict(outcomes),
             lost_after=dict(
                 Counter(
@@ -233,7 +238,7 @@ async def read_logs(stack: FaultStack) -> dict[str, list[Entry]]:
 
     connection = await stack.bus.connect(StageName.GATEWAY)
     try:
-        follower = Journal(Held(connection)).follow(on_entry)
+        follower = Follower(Held(connection), on_entry)
         await follower.start()
         async with asyncio.timeout(60):
             await follower.caught_up()

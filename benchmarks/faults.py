@@ -44,6 +44,8 @@ AWAY_SECONDS = 4.0
 """How long a killed server of a cluster is away."""
 CUTS, CUT_SECONDS = 20, 2.5
 SLOW_STOPPED_SECONDS, SLOW_RUNNING_SECONDS = 0.3, 0.05
+STARVED_RUNNING_SECONDS = 0.1
+LATE_STOPPED_SECONDS, LATE_RUNNING_SECONDS = 2.5, 0.5
 REQUIRED: Mapping[str, int] = {
     "lost": 0,
     "finished_twice": 0,
@@ -56,6 +58,7 @@ REQUIRED: Mapping[str, int] = {
     "unbatched": 0,
     "asked_again": 0,
     "client_errors": 0,
+    "internal": 0,
 }
 
 Inflict = Callable[[FaultStack, Load, random.Random], Coroutine[Any, Any, None]]
@@ -140,6 +143,31 @@ async def slow_down(stack: FaultStack, load: Load, _: random.Random) -> None:
         await asyncio.sleep(SLOW_RUNNING_SECONDS)
 
 
+async def starve(stack: FaultStack, load: Load, _: random.Random) -> None:
+    """Leave every service a fifth of its CPU."""
+    end = asyncio.create_task(load.at(1.0))
+    while not end.done():
+        for name in stack.supervisor.pids():
+            stack.signal(name, signal.SIGSTOP)
+        await asyncio.sleep(4 * STARVED_RUNNING_SECONDS)
+        for name in stack.supervisor.pids():
+            stack.signal(name, signal.SIGCONT)
+        await asyncio.sleep(STARVED_RUNNING_SECONDS)
+
+
+async def answer_late(stack: FaultStack, load: Load, _: random.Random) -> None:
+    """Let the bus answer everything seconds late, longer than a read waits at first."""
+    assert isinstance(stack.bus, EmbeddedNats)
+    await load.at(0.1)
+    end = asyncio.create_task(load.at(0.9))
+    while not end.done():
+        assert stack.bus.pid is not None
+        os.kill(stack.bus.pid, signal.SIGSTOP)
+        await asyncio.sleep(LATE_STOPPED_SECONDS)
+        os.kill(stack.bus.pid, signal.SIGCONT)
+        await asyncio.sleep(LATE_RUNNING_SECONDS)
+
+
 async def pause(stack: FaultStack, load: Load, dice: random.Random) -> None:
     await load.at(dice.uniform(0.2, 0.3))
     for name in ("generator-1", "presenter-1"):
@@ -198,6 +226,8 @@ ROWS: Mapping[str, Row] = {
     "cluster": Row("cluster of 3: two leaders killed", kill_leader, Plan(is_cluster=True), all_answered=True),
     "partition": Row("cluster of 3: each server cut off in turn", cut_off, Plan(is_cluster=True)),
     "slow": Row("a slow executor of two", slow_down, Plan(replicas={StageName.EXECUTOR: 2})),
+    "starved": Row("a fifth of the CPU, production ack_wait", starve, Plan(ack_wait_seconds=None)),
+    "late": Row("a bus that answers 2.5 s late", answer_late),
     "pause": Row("a paused generator and presenter", pause, TWO),
     "cancel": Row("half of the queries cancelled", nothing, cancel_share=0.5),
     "full": Row("the event stream takes nothing for a while", fill, SLOW_MODEL, must_see=("refused",)),

@@ -275,6 +275,12 @@ STAGES: Final = Dashboard(
             (("max by (kind, name) (querybus_bus_leader)", "{{kind}} {{name}}"),),
         ),
         Panel(
+            "Servers that can store",
+            "1 while a server of the bus says that it can store. Once its disk was full it must be started again.",
+            "bool_yes_no",
+            (("min by (server) (querybus_bus_server_healthy)", "{{server}}"),),
+        ),
+        Panel(
             "Refused by the bus",
             "Permission violations: the permission file is older than the services, or a service does what it must not.",
             "short",

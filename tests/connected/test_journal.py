@@ -13,6 +13,7 @@ from nats.aio.msg import Msg
 
 from querybus.bus.admin.embedded_server import EmbeddedNats
 from querybus.bus.connection import START_REQUESTS_SECONDS, Held
+from querybus.bus.log.follower import Follower
 from querybus.bus.log.journal import Entry, Journal
 from querybus.bus.log.publish import BusTrouble, Stored, address_of
 from querybus.core.messages import Outcome
@@ -136,7 +137,7 @@ async def test_a_follower_receives_every_event_once_and_in_order_without_bodies(
         received.append(entry)
 
     old, _ = await ask(gateway)
-    follower = journal.follow(note)
+    follower = Follower(Held(gateway), note)
     await follower.start()
     await asyncio.wait_for(follower.caught_up(), 60)
     assert [entry.address.query for entry in received] == [old.query_id]
@@ -171,7 +172,7 @@ async def test_a_follower_asks_again_for_its_consumer_where_a_cluster_without_a_
 
     await ask(gateway)
     monkeypatch.setattr(gateway, "request", drops)
-    follower = journal.follow(note)
+    follower = Follower(Held(gateway), note)
     if dropped == len(START_REQUESTS_SECONDS):
         with pytest.raises(BusTrouble, match="nothing answers"):
             await follower.start()
@@ -189,7 +190,7 @@ async def test_a_follower_goes_on_where_it_was_after_a_restart_of_the_bus(bus, g
         received.append(entry.sequence)
 
     await ask(gateway)
-    follower = journal.follow(note)
+    follower = Follower(Held(gateway), note)
     await follower.start()
     await until(lambda: received == [1])
     await bus.restart(by_force=True)
@@ -217,11 +218,11 @@ async def test_a_follower_whose_consumer_was_made_though_the_answer_came_late_is
             raise nats.errors.TimeoutError
         return reply
 
-    follower = journal.follow(note)
+    follower = Follower(Held(gateway), note)
     await follower.start()
     monkeypatch.setattr(gateway, "request", answers_late)
     await bus.restart(by_force=True)
-    await until(lambda: late)
+    await until(lambda: bool(late))
     assert await follower.ping() is not None
     if event_comes:
         await append(gateway, asked(), 0)
@@ -244,7 +245,7 @@ async def test_a_follower_does_not_lose_an_event_that_its_reader_choked_on(gatew
 
     for _ in range(4):
         await ask(gateway)
-    follower = journal.follow(choke)
+    follower = Follower(Held(gateway), choke)
     await follower.start()
     await until(lambda: received == [1, 0, 2, 3, 4], 5)
     await follower.drain()
@@ -256,7 +257,7 @@ async def test_a_follower_keeps_up_with_many_events(gateway, journal):
     async def note(entry: Entry) -> None:
         received.append(entry.sequence)
 
-    follower = journal.follow(note)
+    follower = Follower(Held(gateway), note)
     await follower.start()
     for _ in range(5):
         await asyncio.gather(*(ask(gateway) for _ in range(200)))

@@ -8,12 +8,13 @@ import os
 import socket
 import tempfile
 import urllib.request
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from http.client import HTTPException
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from rich.console import Console
 from rich.markup import escape
@@ -27,9 +28,11 @@ from querybus.core.stored.models import NamedModel
 from querybus.core.subjects import StageName, answer_filter, is_token
 from querybus.llm.errors import Fault
 from querybus.llm.model_search import read_settings
+from querybus.ops.run import end
 from querybus_cli.local.answers import DEMO, demo_file, names_of
 from querybus_cli.local.colocated import colocated_environment, shared_services
 from querybus_cli.local.demo_database import demo_connection, write_demo
+from querybus_cli.local.keep_bus import keep_bus
 from querybus_cli.local.local_stack import (
     OUTSIDERS,
     OWNER,
@@ -145,15 +148,22 @@ async def run_up(
                 f"HTTP at 127.0.0.1:{api}, {grpc_text(grpc_apis)}, the bus at {bus.url}\n"
                 f"keys are in {store / KEYS_FILE}, users and subjects of the bus in {store / CLIENTS_FILE}"
             )
-            ready = asyncio.create_task(
-                _report_when_ready(bus, addresses.values(), keys, api, apis, out, first, store / KEYS_FILE)
-            )
-            try:
-                await Supervisor(replicas, lambda text: out.print(text, highlight=False)).run()
-            finally:
-                ready.cancel()
+            when_ready = _report_when_ready(bus, addresses.values(), keys, api, apis, out, first, store / KEYS_FILE)
+            await _supervise(bus, store, replicas, when_ready, out)
             out.print("stopped")
     return 0
+
+
+async def _supervise(
+    bus: EmbeddedNats, store: Path, replicas: tuple[Replica, ...], when_ready: Coroutine[Any, Any, None], out: Console
+) -> None:
+    """Keep the replicas and the bus running until the command is asked to stop."""
+    say: Callable[[str], None] = partial(out.print, markup=False, highlight=False, soft_wrap=True)
+    beside = [asyncio.create_task(each) for each in (when_ready, keep_bus(bus, store, say))]
+    try:
+        await Supervisor(replicas, say).run()
+    finally:
+        await end(*beside)
 
 
 def _replicas(

@@ -10,10 +10,12 @@ from functools import partial
 
 from querybus.bus.admin.connections import OutsideConnections
 from querybus.bus.admin.erase import ThreadPurge
+from querybus.bus.admin.health import BusHealth
 from querybus.bus.application import Service, run_service
 from querybus.bus.broker import BusBroker, make_broker
 from querybus.bus.log.audit import AuditLog
 from querybus.bus.log.endings import Endings, conclusion_of
+from querybus.bus.log.follower import Follower
 from querybus.bus.log.journal import Journal
 from querybus.bus.pull import PullLoop
 from querybus.bus.requests.calls import CallServer, Subscriber
@@ -49,6 +51,7 @@ from querybus_gateway.bus.stores import (
     FencedEvents,
     KnownConnections,
     PublishedAnswers,
+    RefreshHints,
     SharedKey,
     SubmitQueue,
     TakenCodes,
@@ -64,6 +67,7 @@ from querybus_gateway.lifecycle.load import Load
 from querybus_gateway.lifecycle.replica import Replica
 from querybus_gateway.lifecycle.sweeper import NOTED, Sweeper
 from querybus_gateway.lifecycle.waiters import Waiters
+from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.settings import Settings
 from querybus_gateway.use_cases.admin import AdminCases
 from querybus_gateway.use_cases.admin.asked import AskedQuestions
@@ -82,7 +86,7 @@ from querybus_gateway.use_cases.followups.confirm import Confirmations
 from querybus_gateway.use_cases.followups.learnt_choices import LearntChoices
 from querybus_gateway.use_cases.followups.waiting import WaitingChanges
 from querybus_gateway.use_cases.knowledge import Teaching
-from querybus_gateway.use_cases.queries import HELD_MAX, Admission, Limits, Queries, QueryPorts
+from querybus_gateway.use_cases.queries import BUS_RETRY_SECONDS, HELD_MAX, Admission, Limits, Queries, QueryPorts
 from querybus_gateway.use_cases.results.charts import Charts
 from querybus_gateway.use_cases.results.pages import Results
 from querybus_gateway.use_cases.sign_in import SignIn
@@ -90,6 +94,7 @@ from querybus_gateway.use_cases.thread_events import ThreadEvents
 from querybus_gateway.use_cases.threads import Threads
 
 ADVISORY_SLOTS = 4
+FULL_RETRY_SECONDS = 30
 CALLS_MAX = 1_024
 """Calls on the bus that one replica answers at once."""
 GRPC_CALLS_MAX = 4_096
@@ -144,14 +149,30 @@ def stores(settings: Settings, broker: BusBroker, *, clock: Clock, tracing: Trac
             open_queries=open_queries,
             turns=Turns(open_queries, settings.in_flight_max, settings.in_flight_total_max),
             waiters=Waiters(),
-            load=Load(settings.in_flight_max),
+            load=Load(settings.in_flight_total_max or settings.in_flight_max, chance=system_jitter),
         ),
         allowances=Allowances(CounterStore(broker), settings.allowed(), clock=clock),
         audit=AuditTrail(AuditLog(broker), partial(conclusion_of, broker), clock=clock),
     )
 
 
-def queries_of(settings: Settings, broker: BusBroker, kept: Stores, *, clock: Clock, metrics: Metrics) -> Queries:
+def storage_problem(metrics: Metrics, health: BusHealth) -> Problem | None:
+    """Return why no further question can be stored; None while it can.
+
+    What is left of a full log is needed for the ends of what was accepted.
+    """
+    if metrics.stream_turns_over(EVENTS, LOG_SHARE_MAX, LOG_AGE_SECONDS_MIN):
+        return Problem(ProblemCode.BUS_UNAVAILABLE, "the log is full", retry_after_seconds=FULL_RETRY_SECONDS)
+    if health.trouble is not None:
+        return Problem(
+            ProblemCode.BUS_UNAVAILABLE, "the bus cannot store at the moment", retry_after_seconds=BUS_RETRY_SECONDS
+        )
+    return None
+
+
+def queries_of(
+    settings: Settings, broker: BusBroker, kept: Stores, health: BusHealth, *, clock: Clock, metrics: Metrics
+) -> Queries:
     """Return the use case that all others stand on: ask, read, follow, cancel."""
     purge_password = settings.purge_password.get_secret_value()
     threads = Threads(
@@ -179,7 +200,7 @@ def queries_of(settings: Settings, broker: BusBroker, kept: Stores, *, clock: Cl
         limits=Limits(settings.option_caps, settings.option_defaults, settings.repair_policies),
         allowances=kept.allowances,
         can_wait=frozenset(settings.tenants).__contains__,
-        log_is_full=lambda: metrics.stream_turns_over(EVENTS, LOG_SHARE_MAX, LOG_AGE_SECONDS_MIN),
+        storage_problem=partial(storage_problem, metrics, health),
     )
     return Queries(ports, kept.replica, admission, threads, clock=clock, random_bits=system_random_bits)
 
@@ -204,7 +225,8 @@ def use_cases_of(
     """Return what every API is given; `groups` are those that a key may name."""
     names = KnownConnections(kept.connections, clock=clock)
     page_key = SharedKey(SecretStore(broker), "page-token", random_bits=system_random_bits)
-    catalogs, knowledge = Catalogs(kept.connections, kept.catalogs), KnowledgeStore(broker)
+    catalogs = Catalogs(kept.connections, kept.catalogs, RefreshHints(broker))
+    knowledge = KnowledgeStore(broker)
     results = Results(queries, PageStore(broker), token_key=page_key, clock=clock)
     return UseCases(
         queries=queries,
@@ -338,10 +360,11 @@ def loops(
         audit=kept.audit,
         metrics=metrics,
         jitter=system_jitter,
+        refreshes=RefreshHints(broker),
         on_answered=kept.replica.waiters.finish,
     )
     mark = FollowMark(CounterStore(broker), kept.replica.open_queries, kept.journal.log_end)
-    follower = kept.journal.follow(sweeper.note, events=NOTED, start_sequence=mark.start_sequence)
+    follower = Follower(broker, sweeper.note, events=NOTED, start_sequence=mark.start_sequence)
     mark.attach(follower)
     return [
         follower,
@@ -402,7 +425,8 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
         guesses_max=settings.key_guesses_max,
         on_refused=kept.audit.note_stranger,
     )
-    queries = queries_of(settings, broker, kept, clock=clock, metrics=metrics)
+    health = BusHealth(settings.nats_monitoring_url, metrics=metrics)
+    queries = queries_of(settings, broker, kept, health, clock=clock, metrics=metrics)
     pictures = Pictures()
     sign_in = SignIn(
         kept.credentials,
@@ -415,7 +439,7 @@ def build(settings: Settings, *, clock: Clock = system_clock) -> Service:
     use_cases = use_cases_of(
         broker, kept, queries, callers, sign_in, pictures, groups=settings.groups, clock=clock, metrics=metrics
     )
-    parts: list[Part | tuple[Part, ...]] = [tracing]
+    parts: list[Part | tuple[Part, ...]] = [tracing, health]
     if settings.environment == "development" and settings.development_key_file is not None:
         announce = _print_key if settings.api_host in LOOPBACK else None
         parts.append(

@@ -50,6 +50,7 @@ class ProblemCode(StrEnum):
     QUEUE_FULL = "queue_full"
     INTERNAL = "internal"
     BUS_UNAVAILABLE = "bus_unavailable"
+    STALLED = "stalled"
     PICTURE_UNAVAILABLE = "picture_unavailable"
     ISSUER_UNAVAILABLE = "issuer_unavailable"
 
@@ -89,6 +90,7 @@ STATUS: Final[dict[ProblemCode, tuple[int, str]]] = {
     ProblemCode.INTERNAL: (500, "Something went wrong here"),
     ProblemCode.ISSUER_UNAVAILABLE: (503, "The issuer of the token cannot be reached at the moment"),
     ProblemCode.BUS_UNAVAILABLE: (503, "The bus cannot be reached at the moment"),
+    ProblemCode.STALLED: (503, "No question is answered at the moment"),
     ProblemCode.PICTURE_UNAVAILABLE: (503, "The picture cannot be drawn at the moment"),
 }
 

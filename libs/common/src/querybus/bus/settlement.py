@@ -19,6 +19,7 @@ from opentelemetry.trace import SpanKind
 from pydantic_core import to_json
 
 from querybus.bus.log.journal import Entry
+from querybus.bus.log.patience import reads_until
 from querybus.bus.log.publish import (
     MESSAGE_ID,
     SIGNATURE_HEADER,
@@ -160,8 +161,10 @@ class Settlement:
                     thread=envelope.thread_id,
                 )
             )
+        patience_ms = max(envelope.remaining_ms(work.started_at), PUBLISH_GRACE_MS)
         try:
-            return await self._work(work)
+            with reads_until(asyncio.get_running_loop().time() + patience_ms / 1_000):
+                return await self._work(work)
         except asyncio.CancelledError:
             await self._stop(work)
             raise

@@ -115,6 +115,12 @@ TABLE: Final[tuple[MetricRow, ...]] = (
     MetricRow(
         "querybus_bus_leader", "gauge", ("kind", "name"), "1 while the leader of a stream or consumer answers, else 0"
     ),
+    MetricRow(
+        "querybus_bus_server_healthy",
+        "gauge",
+        ("server",),
+        "1 while a server of the bus can store, 0 while its health check fails; reported by the gateway",
+    ),
     MetricRow("querybus_fence_lost_total", "counter", ("stage",), "work dropped because another worker was first"),
     MetricRow("querybus_answer_parts_left_out_total", "counter", ("part",), "parts that an answer went without"),
     MetricRow(
@@ -297,6 +303,10 @@ class Metrics:
     def stream_unknown(self, name: str) -> None:
         """Say that a stream's leader is silent; its size is kept, it changes slowly."""
         self._metrics["querybus_bus_leader"].labels("stream", name).set(0)
+
+    def bus_server_healthy(self, server: str, *, healthy: bool) -> None:
+        """Set whether a server of the bus says that it can store."""
+        self._at("querybus_bus_server_healthy", server).set(int(healthy))
 
     def fence_lost(self, stage: StageName) -> None:
         """Count work that was dropped because the log had moved on."""

@@ -54,7 +54,8 @@ class Watchdog:
     """Ends the process if the event loop has not run for STUCK_SECONDS_MAX.
 
     A stuck loop cannot answer /livez, nor notice that it is stuck; only a thread can. The limit is far above any
-    pause that work in the loop may cause.
+    pause that work in the loop may cause. A process that did not run is not stuck: time by which the thread itself
+    woke too late (a paused machine, a starved CPU) does not count.
     """
 
     def __init__(self, *, stuck_seconds_max: float = STUCK_SECONDS_MAX) -> None:
@@ -86,7 +87,13 @@ class Watchdog:
             await asyncio.sleep(_TICK_SECONDS)
 
     def _watch(self) -> None:
+        woke_at, ticked_at, not_run_seconds = time.monotonic(), self._ticked_at, 0.0
         while not self._stopped.wait(_TICK_SECONDS):
-            if self.tick_age_seconds > self._stuck_seconds_max:
+            now = time.monotonic()
+            if self._ticked_at != ticked_at:
+                ticked_at, not_run_seconds = self._ticked_at, 0.0
+            not_run_seconds += max(0.0, now - woke_at - _TICK_SECONDS)
+            woke_at = now
+            if now - ticked_at - not_run_seconds > self._stuck_seconds_max:
                 os.write(2, b'{"event":"process.stuck","level":"error"}\n')
                 os._exit(STUCK_EXIT_CODE)

@@ -33,6 +33,7 @@ from querybus.core.subjects import (
     dead_message_id,
     dead_subject,
     progress_subject,
+    refresh_subject,
     submit_subject,
     token,
 )
@@ -197,6 +198,18 @@ class CancelHints:
         # A lost hint costs work, not correctness; nats-py raises its own errors from OSError and Exception alike.
         with suppress(Exception):
             await self._holder.connection.publish(cancel_subject(token(tenant), token(query)), b"")
+
+
+class RefreshHints:
+    """The hint to read a database's catalog again; what it misses, the schedule reads."""
+
+    def __init__(self, holder: Connected) -> None:
+        self._holder = holder
+
+    async def refresh(self, tenant: str, connection: str) -> None:
+        """Ask every executor; each reads a catalog once in five seconds at most."""
+        with suppress(Exception):
+            await self._holder.connection.publish(refresh_subject(token(tenant), token(connection)), b"")
 
 
 class BatchProgress:

@@ -35,6 +35,12 @@ async def connection(request: Request, use_cases: UseCasesOf, name: str, credent
     return answered(request, await use_cases.catalogs.connection(name, credential))
 
 
+@router.post("/{name}/refresh", status_code=202, responses=gives(ConnectionView))
+async def refresh(request: Request, use_cases: UseCasesOf, name: str, credential: Caller) -> JSONResponse:
+    """Ask for the tables and columns of a connection to be read again: for what is new there. For analysts."""
+    return answered(request, await use_cases.catalogs.refresh(name, credential), status=202)
+
+
 @router.get("/{name}/catalog", responses=gives(CatalogView))
 async def catalog(
     request: Request, use_cases: UseCasesOf, name: str, credential: Caller, language: InLanguage = "en"

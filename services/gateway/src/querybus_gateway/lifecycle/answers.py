@@ -6,13 +6,14 @@ read is dead-lettered with its reason.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Final, Protocol
 
 from pydantic_core import to_json
 
 from querybus.bus.log.publish import BusTrouble, TooLarge, address_of
 from querybus.bus.pull import Message, retry_delay_seconds
 from querybus.core.envelope import Envelope, Undecodable, decode
+from querybus.core.failure import FailureCode
 from querybus.core.messages import Finished
 from querybus.core.subjects import EventAddress, EventName, StageName, parse_event_subject
 from querybus.ops.clock import Jitter
@@ -21,6 +22,8 @@ from querybus.ops.metrics import Metrics
 from querybus_gateway.lifecycle.undecodable import Refusals
 from querybus_gateway.ports import Answers, DeadLetters
 from querybus_gateway.public.redaction import public_answer
+
+_UNKNOWN: Final = frozenset({FailureCode.TABLE_NOT_FOUND, FailureCode.COLUMN_NOT_FOUND})
 
 _log = get_log(__name__)
 
@@ -45,6 +48,12 @@ class Audited(Protocol):
     async def record_end(self, envelope: Envelope[Finished], address: EventAddress) -> None: ...
 
 
+class Refreshes(Protocol):
+    """Where the executors are asked to read a catalog again; lossy."""
+
+    async def refresh(self, tenant: str, connection: str) -> None: ...
+
+
 class OnAnswered(Protocol):
     """Called for each finished query: tenant and query token, and the event, which is stored."""
 
@@ -63,6 +72,7 @@ class AnswerCalls:
         audit: Audited,
         metrics: Metrics,
         jitter: Jitter,
+        refreshes: Refreshes,
         on_answered: OnAnswered,
     ) -> None:
         self._answers = answers
@@ -71,6 +81,7 @@ class AnswerCalls:
         self._refusals = Refusals(dead_letters, metrics=metrics, jitter=jitter)
         self._metrics = metrics
         self._jitter = jitter
+        self._refreshes = refreshes
         self._on_answered = on_answered
 
     async def handle(self, message: Message) -> None:
@@ -93,6 +104,9 @@ class AnswerCalls:
                 await self._answers.put(envelope)
             await self._meter.count(envelope)
             await self._audit.record_end(envelope, address)
+            if envelope.body.answer.code in _UNKNOWN and envelope.connection:
+                # What is not known may be new there.
+                await self._refreshes.refresh(envelope.tenant, envelope.connection)
         except TooLarge as error:
             await self._refusals.refuse(message, str(error))
             return

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast
 
@@ -68,7 +67,6 @@ PUBLISH_MS_MAX: Final = 5_000
 CANCEL_MS_MAX: Final = 5_000
 CLOSING_PAUSE_SECONDS: Final = 0.2
 BUS_RETRY_SECONDS: Final = 2
-FULL_RETRY_SECONDS: Final = 30
 HELD_MAX: Final = SUBMITTED_MAX
 """Queries of a tenant that may wait: as many as one replica holds, so that each is ended at its deadline."""
 _log = get_log(__name__)
@@ -105,14 +103,14 @@ class QueryPorts:
 class Admission:
     """What decides on a new query.
 
-    `can_wait` says whether a tenant has a queue of its own for what exceeds its cap, `log_is_full` whether what is
-    left of the event log is needed for the ends of what was accepted.
+    `can_wait` says whether a tenant has a queue of its own for what exceeds its cap, `storage_problem` whether the bus
+    stores no more questions.
     """
 
     limits: Limits
     allowances: Allowances
     can_wait: Callable[[str], bool]
-    log_is_full: Callable[[], bool] = lambda: False
+    storage_problem: Callable[[], Problem | None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,16 +169,16 @@ class Queries:
         if not idempotency_key and (overload := self._overload(credential.tenant, left_ms)) is not None:
             return overload
         try:
-            with ExitStack() as admitting:
-                admitting.enter_context(self._replica.load.admitting(token(credential.tenant)))
+            with self._replica.load.admitting(token(credential.tenant)) as name_it:
                 if (refused := await self._admission.allowances.take(credential.tenant)) is not None:
                     return refused
                 envelope = await self.admitted(request, credential, idempotency_key, continues, until_sequence)
                 if isinstance(envelope, Problem):
                     return envelope
+                name_it(token(envelope.query_id))
                 with self._replica.waiters.watch(token(credential.tenant), envelope.query_id, only_end=True) as watch:
                     begun = await self.begin(envelope, has_key=idempotency_key is not None)
-                    admitting.close()
+                    self._replica.load.noted(token(credential.tenant), token(envelope.query_id))
                     if isinstance(begun, Problem):
                         return begun
                     return await self._end_of(begun, credential, wait_seconds, watch)
@@ -296,8 +294,8 @@ class Queries:
             return await self._replayed(envelope, known)
         if len(self._replica.open_queries) >= OPEN_QUERIES_MAX:
             return Problem(ProblemCode.QUEUE_FULL, retry_after_seconds=BUS_RETRY_SECONDS)
-        if self._admission.log_is_full():
-            return Problem(ProblemCode.QUEUE_FULL, "the log is full", retry_after_seconds=FULL_RETRY_SECONDS)
+        if (problem := self._admission.storage_problem()) is not None:
+            return problem
         tenant = token(envelope.tenant)
         if has_key and (overload := self._overload(envelope.tenant, envelope.remaining_ms(self._clock()))) is not None:
             return overload
@@ -313,8 +311,9 @@ class Queries:
     def _overload(self, tenant: str, left_ms: float) -> Problem | None:
         """Return the refusal of one more query of a tenant whose queries would not end in time."""
         open_count = self._replica.open_queries.in_flight(token(tenant)) + self._replica.turns.waiting(token(tenant))
-        wait = self._replica.load.refusal_seconds(token(tenant), open_count, left_ms, self._clock())
-        return None if wait is None else Problem(ProblemCode.QUEUE_FULL, retry_after_seconds=wait)
+        refused = self._replica.load.refusal(token(tenant), open_count, left_ms, self._clock())
+        code = ProblemCode.STALLED if refused is not None and refused.stalled else ProblemCode.QUEUE_FULL
+        return None if refused is None else Problem(code, retry_after_seconds=refused.seconds)
 
     async def mint(self, envelope: Envelope[Asked]) -> Begun | Problem:
         """Append the first event. A log that began before with the same request makes it a replay. BusTrouble."""
@@ -327,6 +326,7 @@ class Queries:
             return Problem(ProblemCode.TOO_LARGE)
         if isinstance(published, Stored):
             self._replica.open_queries.note(address_of(envelope), published.sequence, envelope.deadline_at, now)
+            self._replica.load.noted(token(envelope.tenant), token(envelope.query_id))
         elif (known := await self._known(envelope.tenant, envelope.query_id)) is not None:
             return await self._replayed(envelope, known)
         elif await self._ports.log.last(address_of(envelope)) is None:

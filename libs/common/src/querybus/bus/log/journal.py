@@ -9,25 +9,24 @@ from __future__ import annotations
 import asyncio
 import datetime as dt
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 import nats.errors
-from nats.aio.client import Client
 from nats.aio.msg import Msg
-from nats.aio.subscription import Subscription
 from nats.js.errors import NotFoundError
 
-from querybus.bus.connection import Connected, until_answered
+from querybus.bus.connection import Connected
+from querybus.bus.log.patience import answer_of
 from querybus.bus.log.publish import FIRST_EVENTS, MESSAGE_ID, BusTrouble, address_of, last_message
 from querybus.bus.log.query_threads import thread_of
 from querybus.core.envelope import Envelope, Undecodable, decode
 from querybus.core.subjects import (
     EventAddress,
     EventName,
-    event_filter,
     event_subject,
     parse_event_subject,
     thread_event_filter,
@@ -35,19 +34,10 @@ from querybus.core.subjects import (
     token,
 )
 from querybus.core.topology import EVENTS
-from querybus.ops.log import get_log
-from querybus.ops.run import end
 
 READ_SECONDS_MAX: Final = 2.0
 READ_BYTES_MAX: Final = 8 * 1_024 * 1_024
 EVENTS_PER_READ_MAX: Final = 256
-
-_FOLLOW_HEARTBEAT_SECONDS: Final = 5.0
-_FOLLOW_INACTIVE_SECONDS: Final = 30.0
-_FOLLOW_TICK_SECONDS: Final = 0.5
-_NEVER: Final = float("-inf")
-
-_log = get_log(__name__)
 
 
 class LogTooLong(Exception):
@@ -205,7 +195,7 @@ class Journal:
         where = parse_event_subject(raw.subject)
         if where is None:
             return None
-        return Entry(raw.seq, where, raw.headers or {}, raw.data or b"", _epoch_ms(raw.time))
+        return Entry(raw.seq, where, raw.headers or {}, raw.data or b"", epoch_ms(raw.time))
 
     async def at(self, sequence: int) -> Entry | None:
         """Return the event at a stream sequence, from the stream's leader; None if it is not kept. BusTrouble."""
@@ -216,19 +206,19 @@ class Journal:
         except (nats.errors.Error, TimeoutError) as error:
             raise BusTrouble(f"event {sequence} not read: {type(error).__name__}") from error
         where = parse_event_subject(raw.subject or "")
-        return (
-            None if where is None else Entry(sequence, where, raw.headers or {}, raw.data or b"", _epoch_ms(raw.time))
-        )
+        return None if where is None else Entry(sequence, where, raw.headers or {}, raw.data or b"", epoch_ms(raw.time))
 
     async def _last_on(self, subject: str) -> Entry | None:
         """Return the last message of one subject: one request and one reply, without a subscription of its own."""
         request = json.dumps({"last_by_subj": subject}).encode()
-        try:
-            reply = await self._holder.connection.request(
-                f"$JS.API.DIRECT.GET.{EVENTS}", request, timeout=READ_SECONDS_MAX
-            )
-        except (nats.errors.Error, TimeoutError) as error:
-            raise BusTrouble(f"log not read: {type(error).__name__}") from error
+
+        async def read(seconds: float) -> Msg:
+            try:
+                return await self._holder.connection.request(f"$JS.API.DIRECT.GET.{EVENTS}", request, timeout=seconds)
+            except (nats.errors.Error, TimeoutError) as error:
+                raise BusTrouble(f"log not read: {type(error).__name__}") from error
+
+        reply = await answer_of(read, READ_SECONDS_MAX)
         headers = reply.headers or {}
         status = headers.get("Status")
         if status is None or reply.data:
@@ -252,6 +242,9 @@ class Journal:
 
     async def _batch(self, request: Mapping[str, object]) -> tuple[list[Entry], int, int]:
         """Return a batch, the stream's sequence that the next one begins at (0: none), and the last that counts."""
+        return await answer_of(partial(self._batch_within, request), READ_SECONDS_MAX)
+
+    async def _batch_within(self, request: Mapping[str, object], seconds: float) -> tuple[list[Entry], int, int]:
         connection = self._holder.connection
         inbox = connection.new_inbox()
         entries: list[Entry] = []
@@ -259,7 +252,7 @@ class Journal:
             subscription = await connection.subscribe(inbox)
             try:
                 await connection.publish(f"$JS.API.DIRECT.GET.{EVENTS}", json.dumps(request).encode(), reply=inbox)
-                async with asyncio.timeout(READ_SECONDS_MAX):
+                async with asyncio.timeout(seconds):
                     async for message in subscription.messages:
                         headers = message.headers or {}
                         status = headers.get("Status")
@@ -284,179 +277,12 @@ class Journal:
             raise BusTrouble(f"log not read: {type(error).__name__}") from error
         raise BusTrouble("log not read: the connection ended")
 
-    def follow(
-        self,
-        on_entry: Callable[[Entry], Awaitable[None]],
-        *,
-        events: Sequence[EventName] = tuple(EventName),
-        start_sequence: Callable[[], Awaitable[int]] | None = None,
-    ) -> Follower:
-        """Return a part that passes the headers of every event of these kinds to `on_entry`, in order.
-
-        `start_sequence` says at the start from where on; without it from the log's first event.
-        """
-        return Follower(self._holder, on_entry, events=events, start_sequence=start_sequence)
-
     async def log_end(self) -> int:
         """Return the sequence of the log's last event. BusTrouble."""
         try:
             return (await self._holder.connection.jetstream().stream_info(EVENTS)).state.last_seq
         except (nats.errors.Error, TimeoutError) as error:
             raise BusTrouble(f"the log's end not read: {type(error).__name__}") from error
-
-
-class Follower:
-    """Follows the log by an ordered, headers-only consumer that lives as long as this process does.
-
-    Every event comes at least once and in order; after a gap, a silence or a reconnect it starts again behind the
-    last event seen. Needs the rights to publish `$JS.API.CONSUMER.CREATE.QUERYBUS` (unnamed, so it can make
-    ephemeral consumers only) and `$JS.FC.QUERYBUS.>`.
-    """
-
-    def __init__(
-        self,
-        holder: Connected,
-        on_entry: Callable[[Entry], Awaitable[None]],
-        *,
-        events: Sequence[EventName] = tuple(EventName),
-        start_sequence: Callable[[], Awaitable[int]] | None = None,
-    ) -> None:
-        self.name = "log-follower"
-        self._holder = holder
-        self._on_entry = on_entry
-        self._filters = [event_filter(event) for event in events]
-        self._start_sequence = start_sequence
-        self._next_sequence = 1
-        self._next_delivery = 1
-        self._received_at = _NEVER
-        self._reconnects = 0
-        self._subscription: Subscription | None = None
-        self._ticker: asyncio.Task[None] | None = None
-        self._caught_up = asyncio.Event()
-        self._trouble: str | None = "not started"
-
-    async def start(self) -> None:
-        """Begin; raises BusTrouble if the consumer cannot be made."""
-        if self._start_sequence is not None:
-            self._next_sequence = max(1, await self._start_sequence())
-        try:
-            await until_answered(self._create)
-        except TimeoutError as error:
-            raise BusTrouble("the log cannot be followed: nothing answers") from error
-        self._ticker = asyncio.get_running_loop().create_task(self._tick())
-
-    async def drain(self) -> None:
-        """Stop; the consumer goes by itself when nobody listens."""
-        if self._ticker is not None:
-            await end(self._ticker)
-        await self._unsubscribe()
-
-    async def ping(self) -> str | None:
-        return self._trouble
-
-    @property
-    def next_sequence(self) -> int:
-        """The sequence behind the last event that was passed on."""
-        return self._next_sequence
-
-    async def caught_up(self) -> None:
-        """Wait until everything that was stored at the start has been passed on."""
-        await self._caught_up.wait()
-
-    async def _create(self, seconds_max: float = READ_SECONDS_MAX) -> None:
-        await self._unsubscribe()
-        connection = self._holder.connection
-        inbox = connection.new_inbox()
-        # A new inbox each time: what an abandoned consumer still sends goes nowhere.
-        self._next_delivery = 1
-        self._reconnects = connection.stats["reconnects"]
-        self._received_at = asyncio.get_running_loop().time()
-        try:
-            self._subscription = await connection.subscribe(inbox, cb=self._receive)
-            reply = await connection.request(
-                f"$JS.API.CONSUMER.CREATE.{EVENTS}",
-                json.dumps(
-                    {
-                        "stream_name": EVENTS,
-                        "action": "create",
-                        "config": {
-                            "filter_subjects": self._filters,
-                            "deliver_subject": inbox,
-                            "deliver_policy": "by_start_sequence",
-                            "opt_start_seq": self._next_sequence,
-                            "ack_policy": "none",
-                            "max_deliver": 1,
-                            "mem_storage": True,
-                            "num_replicas": 1,
-                            "headers_only": True,
-                            "flow_control": True,
-                            "idle_heartbeat": int(_FOLLOW_HEARTBEAT_SECONDS * 1e9),
-                            "inactive_threshold": int(_FOLLOW_INACTIVE_SECONDS * 1e9),
-                        },
-                    }
-                ).encode(),
-                timeout=seconds_max,
-            )
-        except TimeoutError:
-            raise
-        except nats.errors.Error as error:
-            raise BusTrouble(f"the log cannot be followed: {type(error).__name__}") from error
-        answer: dict[str, Any] = json.loads(reply.data)
-        if "error" in answer:
-            raise BusTrouble(f"the log cannot be followed: {answer['error'].get('description', '')}")
-        self._trouble = None
-        if not answer.get("num_pending", 0):
-            self._caught_up.set()
-
-    async def _unsubscribe(self) -> None:
-        if self._subscription is not None:
-            with suppress(nats.errors.Error):
-                await self._subscription.unsubscribe()
-            self._subscription = None
-
-    async def _receive(self, message: Msg) -> None:
-        self._received_at = asyncio.get_running_loop().time()
-        connection: Client = self._holder.connection
-        headers = message.headers or {}
-        if not message.reply.startswith("$JS.ACK."):
-            # A heartbeat or flow control: a stalled consumer waits for an answer on the subject named here.
-            stalled = message.reply or headers.get("Nats-Consumer-Stalled", "")
-            if stalled:
-                await connection.publish(stalled)
-            if int(headers.get("Nats-Last-Consumer", "0")) >= self._next_delivery:
-                self._received_at = _NEVER
-            else:
-                self._trouble = None
-            return
-        metadata = message.metadata
-        if metadata.sequence.consumer != self._next_delivery:
-            self._received_at = _NEVER
-            return
-        entry = _entry_at(message, metadata.sequence.stream, _epoch_ms(metadata.timestamp))
-        # The consumer is there, whatever became of the answer to its request.
-        self._trouble = None
-        if entry is not None:
-            await self._on_entry(entry)
-        self._next_delivery += 1
-        self._next_sequence = metadata.sequence.stream + 1
-        if not metadata.num_pending:
-            self._caught_up.set()
-
-    async def _tick(self) -> None:
-        loop = asyncio.get_running_loop()
-        while True:
-            await asyncio.sleep(_FOLLOW_TICK_SECONDS)
-            connection = self._holder.connection
-            if not connection.is_connected:
-                continue
-            silent = loop.time() - self._received_at > 2 * _FOLLOW_HEARTBEAT_SECONDS + 0.5
-            if silent or connection.stats["reconnects"] != self._reconnects:
-                try:
-                    await self._create()
-                except (BusTrouble, TimeoutError) as error:
-                    # Late, the consumer may be there all the same: its next message or heartbeat clears this.
-                    self._trouble = str(error)
-                    _log.warning("journal.follow_failed", reason=str(error))
 
 
 def _log_filter(tenant: str, thread: str, query: str) -> str:
@@ -477,7 +303,8 @@ def entry_of(headers: Mapping[str, str], data: bytes) -> Entry | None:
     return Entry(int(sequence), address, headers, data, epoch_ms_of(headers.get("Nats-Time-Stamp", "")))
 
 
-def _entry_at(message: Msg, sequence: int, stored_at: int) -> Entry | None:
+def entry_at(message: Msg, sequence: int, stored_at: int) -> Entry | None:
+    """Return the entry in a message of a consumer."""
     address = parse_event_subject(message.subject)
     if address is None:
         return None
@@ -495,5 +322,6 @@ def epoch_ms_of(text: str) -> int:
     return int(moment.timestamp()) * 1_000 + int((fraction + "000")[:3])
 
 
-def _epoch_ms(moment: object) -> int:
+def epoch_ms(moment: object) -> int:
+    """Return the milliseconds of a client's timestamp; 0 for none."""
     return int(moment.timestamp() * 1_000) if isinstance(moment, dt.datetime) else 0

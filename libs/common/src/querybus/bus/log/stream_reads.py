@@ -6,17 +6,19 @@ is no answer in time, which is also how a missing right shows.
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import nats.errors
 from nats.aio.client import Client
+from nats.aio.msg import Msg
 from nats.js.errors import APIError, NoStreamResponseError
 
+from querybus.bus.log.patience import answer_of
 from querybus.bus.log.publish import BusTrouble, TooLarge
 
 READ_SECONDS_MAX: Final = 5.0
@@ -46,10 +48,7 @@ class Kept:
 
 async def last(connection: Client, stream: str, subject: str) -> Kept | None:
     """Return the last message on exactly this subject, or None."""
-    try:
-        message = await connection.request(f"$JS.API.DIRECT.GET.{stream}.{subject}", b"", timeout=READ_SECONDS_MAX)
-    except (nats.errors.Error, TimeoutError) as error:
-        raise BusTrouble(f"{stream} not read: {type(error).__name__}") from error
+    message = await _request(connection, stream, f"$JS.API.DIRECT.GET.{stream}.{subject}", b"")
     kept = _kept(message.headers or {}, message.data)
     if kept is None and (message.headers or {}).get("Status") != "404":
         raise BusTrouble(f"{stream} not read: {(message.headers or {}).get('Description', 'no reason given')}")
@@ -59,10 +58,7 @@ async def last(connection: Client, stream: str, subject: str) -> Kept | None:
 async def stored_at(connection: Client, stream: str, sequence: int) -> Kept | None:
     """Return the message at a sequence of the stream, or None where it is not kept."""
     body = json.dumps({"seq": sequence}).encode()
-    try:
-        message = await connection.request(f"$JS.API.DIRECT.GET.{stream}", body, timeout=READ_SECONDS_MAX)
-    except (nats.errors.Error, TimeoutError) as error:
-        raise BusTrouble(f"{stream} not read: {type(error).__name__}") from error
+    message = await _request(connection, stream, f"$JS.API.DIRECT.GET.{stream}", body)
     return _kept(message.headers or {}, message.data)
 
 
@@ -72,7 +68,7 @@ async def last_of_each(connection: Client, stream: str, subjects: Sequence[str])
     for start in range(0, len(subjects), SUBJECTS_PER_REQUEST_MAX):
         some = list(subjects[start : start + SUBJECTS_PER_REQUEST_MAX])
         request = {"multi_last": some, "batch": len(some)}
-        async for kept in _batch(connection, stream, request):
+        for kept in await _batch(connection, stream, request):
             messages[kept.subject] = kept
     return messages
 
@@ -98,7 +94,7 @@ async def some_below(
     """
     place: dict[str, object] = {"seq": sequence} if sequence else {"start_time": since}
     request = place | {"next_by_subj": filtered, "batch": min(most, MESSAGES_PER_REQUEST_MAX)}
-    return [kept async for kept in _batch(connection, stream, request)]
+    return await _batch(connection, stream, request)
 
 
 async def unsettled_of(connection: Client, stream: str, durable: str) -> int:
@@ -134,23 +130,38 @@ async def store(connection: Client, subject: str, data: bytes, headers: Mapping[
     return ack.seq
 
 
-async def _batch(connection: Client, stream: str, request: Mapping[str, object]) -> AsyncIterator[Kept]:
+async def _request(connection: Client, stream: str, subject: str, body: bytes) -> Msg:
+    async def read(seconds: float) -> Msg:
+        try:
+            return await connection.request(subject, body, timeout=seconds)
+        except (nats.errors.Error, TimeoutError) as error:
+            raise BusTrouble(f"{stream} not read: {type(error).__name__}") from error
+
+    return await answer_of(read, READ_SECONDS_MAX)
+
+
+async def _batch(connection: Client, stream: str, request: Mapping[str, object]) -> list[Kept]:
+    return await answer_of(partial(_batch_within, connection, stream, request), READ_SECONDS_MAX)
+
+
+async def _batch_within(connection: Client, stream: str, request: Mapping[str, object], seconds: float) -> list[Kept]:
+    """Return a batch, each message of which comes within the seconds after the one before it."""
     inbox = connection.new_inbox()
+    messages: list[Kept] = []
     try:
         subscription = await connection.subscribe(inbox)
         try:
             await connection.publish(f"$JS.API.DIRECT.GET.{stream}", json.dumps(request).encode(), reply=inbox)
             while True:
-                async with asyncio.timeout(READ_SECONDS_MAX):
-                    message = await subscription.next_msg(READ_SECONDS_MAX)
+                message = await subscription.next_msg(seconds)
                 headers = message.headers or {}
                 kept = _kept(headers, message.data)
                 if kept is not None:
-                    yield kept
+                    messages.append(kept)
                     continue
                 # 204 ends a batch, 404 says that there is nothing.
                 if headers.get("Status") in ("204", "404"):
-                    return
+                    return messages
                 raise BusTrouble(f"{stream} not read: {headers.get('Description', 'no reason given')}")
         finally:
             with suppress(nats.errors.Error):

@@ -20,7 +20,7 @@ from querybus.core.messages import Outcome
 from querybus.core.options import Options
 from querybus.core.value import Value
 
-ITEMS_MAX: Final = 200
+ITEMS_MAX: Final = 1_000
 CONCURRENCY_MAX: Final = 16
 RUNS_MAX: Final = 10
 DEADLINE_SECONDS_MAX: Final = 3_600.0

@@ -36,7 +36,9 @@ TICK_SECONDS: Final = 1.0
 LOOK_SECONDS: Final = 1.0
 STALE_SECONDS_MAX: Final = 30.0
 
-_PASSING: Final = frozenset({ProblemCode.QUEUE_FULL, ProblemCode.BUS_UNAVAILABLE, ProblemCode.RATE_LIMITED})
+_PASSING: Final = frozenset(
+    {ProblemCode.QUEUE_FULL, ProblemCode.BUS_UNAVAILABLE, ProblemCode.STALLED, ProblemCode.RATE_LIMITED}
+)
 
 _log = get_log(__name__)
 

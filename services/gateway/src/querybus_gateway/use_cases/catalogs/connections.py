@@ -38,6 +38,12 @@ class KnownCatalogs(Protocol):
     async def read(self, connection: str) -> Catalog | None: ...
 
 
+class Refreshes(Protocol):
+    """Where the executors are asked to read a catalog again; lossy."""
+
+    async def refresh(self, tenant: str, connection: str) -> None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Seen:
     """A catalog as its reader may see it, and the whole of it, none of whose names a label may give away."""
@@ -49,9 +55,10 @@ class Seen:
 class Catalogs:
     """The connections and their catalogs, as each caller may see them."""
 
-    def __init__(self, connections: KnownConnections, catalogs: KnownCatalogs) -> None:
+    def __init__(self, connections: KnownConnections, catalogs: KnownCatalogs, refreshes: Refreshes) -> None:
         self._connections = connections
         self._catalogs = catalogs
+        self._refreshes = refreshes
 
     async def connections(self, credential: Credential) -> Json | Problem:
         """Return the caller's connections: `{connections: [{name, description, dialect}]}`."""
@@ -65,6 +72,16 @@ class Catalogs:
         """Return one of the caller's connections."""
         result = await self._known(name, credential)
         return result if isinstance(result, Problem) else _connection(result, credential)
+
+    async def refresh(self, name: str, credential: Credential) -> Json | Problem:
+        """Ask for the connection's tables and columns to be read again, which takes a moment; for analysts."""
+        known = await self._known(name, credential)
+        if isinstance(known, Problem):
+            return known
+        if not _is_analyst(credential):
+            return Problem(ProblemCode.SCOPE, "analysts ask for a catalog to be read again")
+        await self._refreshes.refresh(credential.tenant, name)
+        return _connection(known, credential)
 
     async def catalog(self, name: str, credential: Credential, language: Language) -> Json | Problem:
         """Return what stands in a connection: `{connection, tables: [...], glossary}`."""
