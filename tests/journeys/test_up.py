@@ -213,6 +213,30 @@ def test_a_service_that_dies_is_started_again_and_no_process_is_left_behind(runn
     until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids), 10, "every process has ended")
 
 
+def test_a_table_that_is_new_is_known_after_a_statement_that_named_it_or_after_a_command(running: Running) -> None:
+    def run(sql: str) -> dict[str, Any]:
+        asked = {"question": "", "operation": "run", "sql": sql, "connection": "shop"}
+        return running.http("POST", "/v1/queries", asked, Prefer="wait=30")[1]["answer"]
+
+    def make(table: str) -> None:
+        with sqlite3.connect(running.directory / "shop.sqlite") as connection:
+            connection.execute(f"CREATE TABLE {table} AS SELECT 1 AS number")
+
+    make("invoices")
+    assert run("SELECT COUNT(*) FROM invoices")["code"] == "table_not_found"
+    until(lambda: run("SELECT COUNT(*) FROM invoices")["rows"] == [[1]], 30, "the new table is known")
+    make("payments")
+    command = [str(Path(sys.executable).parent / "querybus"), "connections", "refresh", "shop"]
+    address = f"http://127.0.0.1:{running.port}"
+    for _ in range(3):
+        subprocess.run([*command, "--url", address], env={**os.environ, "QUERYBUS_KEY": running.key()}, check=True)
+        # An executor reads a catalog once in five seconds at most.
+        time.sleep(3)
+    path = "/v1/connections/shop/catalog"
+    tables = until(lambda: {item["name"] for item in running.http("GET", path)[1]["tables"]}, 10, "a catalog")
+    assert {"invoices", "payments"} <= tables
+
+
 def test_three_services_in_one_process_answer_die_together_and_come_back_and_lose_nothing(directory: Path) -> None:
     stack = Running(directory, "--together")
     try:
@@ -230,6 +254,10 @@ def test_three_services_in_one_process_answer_die_together_and_come_back_and_los
         after = until(lambda: stack.children().get("querybus_cli.local.colocated"), 20, "a new process")
         assert after != before["querybus_cli.local.colocated"]
         until(lambda: not stack.waiting(), 20, "all three are ready again")
+        os.kill(before["nats-server"], signal.SIGKILL)
+        until(lambda: stack.children().get("nats-server") not in (None, before["nats-server"]), 20, "a new bus")
+        until(lambda: not stack.waiting(), 30, "every service has found the bus again")
+        assert stack.ask("How many customers are there?")["rows"] == [[3]]
     finally:
         assert stack.stop() == 0
     text = stack.log.read_text()

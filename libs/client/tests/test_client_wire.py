@@ -211,6 +211,30 @@ def test_a_broken_stream_is_taken_up_where_it_broke_and_gives_each_event_once() 
     assert [item.headers.get("last-event-id") for item in gateway.received] == [None, "6", "6", "7"]
 
 
+OF_A_CONNECTION: dict[str, Callable[[Client, str], Any]] = {
+    "catalog": lambda client, name: client.catalog(name),
+    "definitions": lambda client, name: client.definitions(name),
+    "suggestions": lambda client, name: client.suggestions(name),
+    "knowledge": lambda client, name: client.knowledge(name),
+    "refresh": lambda client, name: client.refresh_catalog(name),
+}
+
+
+@pytest.mark.parametrize("what", OF_A_CONNECTION)
+def test_what_belongs_to_a_connection_is_asked_for_by_its_name_and_nowhere_else(what: str) -> None:
+    gateway = Gateway({}, {})
+    ask = OF_A_CONNECTION[what]
+    ask(gateway.client(), "shop")
+    ask(gateway.client(), "../queries?x=1")
+    assert [request.url.raw_path.partition(b"?language")[0].decode() for request in gateway.received] == [
+        f"/v1/connections/shop/{what}",
+        f"/v1/connections/..%2Fqueries%3Fx%3D1/{what}",
+    ]
+    for name in ("", ".", ".."):
+        with pytest.raises(ValueError, match="no name of a connection"):
+            ask(gateway.client(), name)
+
+
 def test_a_stream_that_stays_broken_says_where_to_go_on() -> None:
     gateway = Gateway(httpx.Response(200, content=frame("asked", 4, {})), *[httpx.ConnectError("refused")] * 5)
     with pytest.raises(StreamBroken) as caught:

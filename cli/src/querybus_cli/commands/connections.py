@@ -68,6 +68,25 @@ def probe_connection(
     raise typer.Exit(0 if result.trouble is None else 1)
 
 
+@connections.command(name="refresh")
+def refresh_catalog(
+    name: Annotated[str, typer.Argument(help="of the connection")],
+    url: Annotated[str, typer.Option(envvar="QUERYBUS_URL", help="address of a gateway")] = "http://127.0.0.1:8080",
+    key: Annotated[str | None, typer.Option(envvar="QUERYBUS_KEY", help="key for the gateway", hidden=True)] = None,
+    key_file: Annotated[Path | None, typer.Option(help="file that holds the key")] = None,
+    json_output: JsonOutput = False,
+) -> None:
+    """Ask a running stack to read a connection's tables and columns again, for what is new there.
+
+    Example: querybus connections refresh sales
+    """
+    from querybus_cli.operations.remote import calling, key_of
+
+    with calling(url, key_of(key, key_file, "analyst"), "analyst") as client:
+        result = client.refresh_catalog(name)
+    typer.echo(json.dumps(result) if json_output else f"{name} is being read again; what is new is known in a moment")
+
+
 @connections.command(name="review")
 def review_personal(
     name: Annotated[str, typer.Argument(help="of the connection")],

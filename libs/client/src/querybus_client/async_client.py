@@ -165,6 +165,10 @@ class AsyncClient:
         """Return the changes of others that wait for the caller's yes, the oldest first: give `query_id` to `confirm`."""
         return await self._run(operations.waiting_changes())
 
+    async def refresh_catalog(self, connection: str) -> Json:
+        """Ask for the connection's tables and columns to be read again; what is new is known a moment later."""
+        return await self._run(operations.refresh_catalog(connection))
+
     async def feedback(self, query_id: str, verdict: Literal["right", "wrong"]) -> Json:
         """Say whether an answer was right."""
         return await self._run(operations.feedback(query_id, verdict))

@@ -185,6 +185,10 @@ class Client:
         """Return the changes of others that wait for the caller's yes, the oldest first: give `query_id` to `confirm`."""
         return self._run(operations.waiting_changes())
 
+    def refresh_catalog(self, connection: str) -> Json:
+        """Ask for the connection's tables and columns to be read again; what is new is known a moment later."""
+        return self._run(operations.refresh_catalog(connection))
+
     def feedback(self, query_id: str, verdict: Literal["right", "wrong"]) -> Json:
         """Say whether an answer was right."""
         return self._run(operations.feedback(query_id, verdict))

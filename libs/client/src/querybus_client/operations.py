@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, Literal, TypeVar
+from urllib.parse import quote
 
 from querybus_client.errors import NotFinished
 from querybus_client.values import (
@@ -243,29 +244,34 @@ def connections() -> Operation[tuple[Json, ...]]:
     return tuple(result["connections"])
 
 
+def refresh_catalog(connection: str) -> Operation[Json]:
+    """Ask for the tables and columns of a connection to be read again."""
+    return (yield Call("POST", f"/v1/connections/{_name(connection)}/refresh"))
+
+
 def catalog(connection: str, language: Language) -> Operation[Json]:
     """Return what stands in a connection, as its reader may see it."""
-    return (yield Call("GET", f"/v1/connections/{_part(connection)}/catalog", query={"language": language}))
+    return (yield Call("GET", f"/v1/connections/{_name(connection)}/catalog", query={"language": language}))
 
 
 def definitions(connection: str, language: Language) -> Operation[Json]:
     """Return what the words of a connection's owner mean."""
-    return (yield Call("GET", f"/v1/connections/{_part(connection)}/definitions", query={"language": language}))
+    return (yield Call("GET", f"/v1/connections/{_name(connection)}/definitions", query={"language": language}))
 
 
 def suggestions(connection: str, language: Language) -> Operation[Json]:
     """Return what can be asked of a connection."""
-    return (yield Call("GET", f"/v1/connections/{_part(connection)}/suggestions", query={"language": language}))
+    return (yield Call("GET", f"/v1/connections/{_name(connection)}/suggestions", query={"language": language}))
 
 
 def knowledge(connection: str) -> Operation[Json]:
     """Return what was taught about a connection."""
-    return (yield Call("GET", f"/v1/connections/{_part(connection)}/knowledge"))
+    return (yield Call("GET", f"/v1/connections/{_name(connection)}/knowledge"))
 
 
 def teach(connection: str, entries: Json) -> Operation[Json]:
     """Teach pairs, terms, synonyms, instructions or definitions."""
-    return (yield Call("POST", f"/v1/connections/{_part(connection)}/knowledge", dict(entries)))
+    return (yield Call("POST", f"/v1/connections/{_name(connection)}/knowledge", dict(entries)))
 
 
 def preferences() -> Operation[Json]:
@@ -339,3 +345,10 @@ def _set(values: Mapping[str, Any]) -> dict[str, Any]:
 def _part(text: str) -> str:
     """Return an id as one part of a path; raises ValueError for what is none, so that no id reaches elsewhere."""
     return str(uuid.UUID(text))
+
+
+def _name(text: str) -> str:
+    """Return a name as one part of a path; raises ValueError for what would lead elsewhere."""
+    if text in ("", ".", ".."):
+        raise ValueError(f"{text!r} is no name of a connection")
+    return quote(text, safe="")
