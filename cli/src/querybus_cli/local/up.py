@@ -159,7 +159,7 @@ async def _supervise(
 ) -> None:
     """Keep the replicas and the bus running until the command is asked to stop."""
     say: Callable[[str], None] = partial(out.print, markup=False, highlight=False, soft_wrap=True)
-    beside = [asyncio.create_task(each) for each in (when_ready, keep_bus(bus, store, say))]
+    beside = [asyncio.create_task(task) for task in (when_ready, keep_bus(bus, store, say))]
     try:
         await Supervisor(replicas, say).run()
     finally:

@@ -1,7 +1,7 @@
 """Whether the bus can store what it is sent, as its servers' own health checks say.
 
 A server whose disk was full keeps the write error of each stream that met it, and refuses that stream's messages until
-it is started again, also when there is space. It answers pings meanwhile, and only its plain `/healthz` tells of it.
+it is started again, also when there is space. It answers pings meanwhile, and of its checks only the plain `/healthz` fails.
 """
 
 from __future__ import annotations
