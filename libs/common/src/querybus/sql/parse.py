@@ -49,6 +49,7 @@ class _Grammars(dict[Dialect, Grammar]):
             result.generator_class.TYPE_MAPPING[exp.DataType.Type.DECIMAL] = engine.decimal_type
         for name in engine.functions_as_written:
             result.parser_class.FUNCTIONS.pop(name, None)
+            result.parser_class.FUNCTION_PARSERS.pop(name, None)
         if engine.hex_function is not None:
             transforms[exp.LowerHex] = transforms[exp.Hex] = partial(_call, engine.hex_function)
         if engine.has_hex_numbers:
