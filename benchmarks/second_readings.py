@@ -16,13 +16,8 @@ from bench_translator import calibration_error, error_by_chance, separation
 from fit_translator import Example, fit, share_of
 
 from querybus.core.catalog import Catalog
-from querybus.core.messages import (
-    Agreement,
-    Alternative,
-    Analysis,
-    Approved,
-    Origin,
-)
+from querybus.core.messages import Alternative, Analysis, Approved, Origin
+from querybus.core.options import Agreement
 from querybus_executor.ports import Rows
 from querybus_executor.results.second_draft import agreement_of, finds_by_slip, joins_by_slip
 from querybus_presenter.confidence import ROW_WEIGHTS

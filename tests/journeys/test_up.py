@@ -333,7 +333,7 @@ def test_a_generator_killed_between_attempts_changes_no_count(directory: Path, r
                     "question": "How many customers?",
                     "connection": "shop",
                     # The translator would answer what no draft of the model's does.
-                    "options": {"retries_max": retries, "deadline_seconds": 120, "second_draft": False},
+                    "options": {"retries_max": retries, "deadline_seconds": 120, "effort": "quick"},
                 },
             )
             assert status == 202, query

@@ -138,7 +138,8 @@ def example(event: EventName) -> Envelope[Any]:
         question="有多少位客户？",
         enriched_question="2023 年有多少位客户？",
         language="zh",
-        options=Options(today=dt.date(2025, 6, 30), cross_check=False),
+        # A field of older writers goes on with the query.
+        options=Options.model_validate({"today": dt.date(2025, 6, 30), "second_draft": True, "cross_check": False}),
         asked_at=1_750_000_000_000,
         deadline_at=1_750_000_060_000,
         classification=Classification(kind="database", confidence=1.0, reason="forced", method="forced"),

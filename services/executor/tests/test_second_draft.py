@@ -5,15 +5,8 @@ from __future__ import annotations
 import pytest
 
 from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, ForeignKey, Table
-from querybus.core.messages import (
-    Agreement,
-    Alternative,
-    Analysis,
-    Approved,
-    Origin,
-    ResultColumn,
-    Scalar,
-)
+from querybus.core.messages import Alternative, Analysis, Approved, Origin, ResultColumn, Scalar
+from querybus.core.options import Agreement
 from querybus_executor.ports import Rows
 from querybus_executor.results.second_draft import agreement_of, finds_by_slip, joins_by_slip
 

@@ -49,6 +49,10 @@ class MemoryCounters:
         return True
 
 
+def tokens(count: int) -> ModelUse:
+    return ModelUse(calls=1, tokens_in=count)
+
+
 class Clock:
     def __init__(self) -> None:
         self.ms = 1_790_000_000_000
@@ -103,17 +107,17 @@ async def test_a_spent_day_is_over_at_midnight() -> None:
     limits = {"small": TenantLimits(tokens_per_day=100), "free": TenantLimits(tokens_per_day=0)}
     allowed = Allowed(Rate(50, 200), 1_000, tenants=limits)
     one, two = Allowances(counters, allowed, clock=clock), Allowances(counters, allowed, clock=clock)
-    await one.spend("small", "ann", "q1", 99)
-    await one.spend("small", "ann", "q1", 99)
+    await one.spend("small", "ann", "q1", tokens(99))
+    await one.spend("small", "ann", "q1", tokens(99))
     assert await two.spent(caller("small", "ann")) is None, "counted once"
-    await one.spend("small", "ann", "q2", 1)
+    await one.spend("small", "ann", "q2", tokens(1))
     clock.ms += 1_001
     for item in (one, two):
         refused = await item.spent(caller("small", "ann"))
         assert refused is not None
         assert refused.code is ProblemCode.TOKENS_SPENT
     assert refused.retry_after_seconds == (86_400_000 - clock.ms % 86_400_000 + 999) // 1_000
-    assert not one.is_metered("free")
+    assert await one.spend("free", "ann", "q3", tokens(9)) == ()
     clock.ms += 86_400_000 - clock.ms % 86_400_000
     assert await one.spent(caller("small", "ann")) is None
 
@@ -130,8 +134,8 @@ async def test_tenants_whose_names_look_alike_have_buckets_of_their_own() -> Non
 async def test_each_user_has_a_budget_of_its_own_within_that_of_the_tenant() -> None:
     counters, clock = MemoryCounters(), Clock()
     allowances = Allowances(counters, Allowed(Rate(50, 200), 0, 100), clock=clock)
-    assert allowances.is_metered("acme")
-    assert await allowances.spend("acme", "ann", "q1", 100) is None, "the tenant has no budget, so no share of one"
+    (share,) = await allowances.spend("acme", "ann", "q1", tokens(100))
+    assert (share.budget.name, share.after) == ("tokens_per_day_user", 1.0)
     refused = await allowances.spent(caller("acme", "ann"))
     assert refused is not None
     assert "the person's allowance" in refused.detail
@@ -142,16 +146,15 @@ async def test_a_groups_budget_is_that_of_each_of_its_users_where_it_is_the_fewe
     counters, clock = MemoryCounters(), Clock()
     groups = {"clerks": Group(tokens_per_day_user=50), "heads": Group(tokens_per_day_user=900), "all": Group()}
     allowances = Allowances(counters, Allowed(Rate(50, 200), 0, 100, groups=groups), clock=clock)
-    await allowances.spend("acme", "ann", "q1", 60)
+    await allowances.spend("acme", "ann", "q1", tokens(60))
     assert await allowances.spent(caller("acme", "ann", "clerks")) is not None
     assert await allowances.spent(caller("acme", "ann", "heads")) is None
-    await allowances.spend("acme", "ann", "q2", 40)
+    await allowances.spend("acme", "ann", "q2", tokens(40))
     clock.ms += 1_001
     for group in ("heads", "all", ""):
         assert await allowances.spent(caller("acme", "ann", group)) is not None, group
     free = Allowances(MemoryCounters(), Allowed(Rate(50, 200), groups=groups), clock=clock)
-    assert free.is_metered("acme")
-    await free.spend("acme", "bob", "q1", 60)
+    await free.spend("acme", "bob", "q1", tokens(60))
     assert await free.spent(caller("acme", "bob", "clerks")) is not None
     assert await free.spent(caller("acme", "bob")) is None
 
@@ -164,8 +167,30 @@ async def test_every_call_of_a_query_is_counted_once_and_four_fifths_of_a_day_ar
         for number, tokens in enumerate((700, 50, 60, 10)):
             await meter.count(cast("Any", Query(f"q{number}", ModelUse(calls=2, tokens_in=tokens))))
     assert metrics.value("querybus_tenant_budget_share", tenant="acme") == 0.82
-    (line,) = [line for line in lines if line["event"] == "tokens.nearly_spent"]
-    assert (line["tenant"], line["spent_percent"]) == ("acme", 81)
+    (line,) = [line for line in lines if line["event"] == "budget.nearly_spent"]
+    assert (line["tenant"], line["budget"], line["spent_percent"]) == ("acme", "tokens_per_day", 81)
+
+
+async def test_money_is_a_budget_of_its_own_of_tenants_and_of_users() -> None:
+    counters, clock, metrics = MemoryCounters(), Clock(), Metrics("gateway")
+    limits = {"small": TenantLimits(cost_per_day=0.5, cost_per_day_user=0.2)}
+    allowances = Allowances(counters, Allowed(Rate(50, 200), cost_per_day=9.0, tenants=limits), clock=clock)
+    meter = Meter(allowances, metrics)
+    configure_logging("info")
+    with capture_logs() as lines:
+        for number, user in enumerate(("ann", "bob", "bob")):
+            use = ModelUse(calls=1, tokens_in=9_000_000, cost=0.15)
+            await meter.count(cast("Any", Query(f"q{number}", use, tenant="small", user=user)))
+    assert [(line["budget"], line["spent_percent"]) for line in lines if line["event"] == "budget.nearly_spent"] == [
+        ("cost_per_day", 90),
+        ("cost_per_day_user", 150),
+    ]
+    assert metrics.value("querybus_tenant_budget_share", tenant="small") == pytest.approx(0.9)
+    assert await allowances.spent(caller("small", "ann")) is None
+    refused = await allowances.spent(caller("small", "bob"))
+    assert refused is not None
+    assert "cost_per_day_user" in refused.detail
+    assert await allowances.spent(caller("other", "bob")) is None
 
 
 @dataclass(frozen=True)

@@ -369,8 +369,15 @@ class TestChat:
         assert concluded(await run(asked("Hello!"), model=model)).reply == "Hi there!"
         assert CANARY not in model.prompt
 
-    async def test_a_model_that_is_away_costs_no_reply(self):
-        assert concluded(await run(asked("Hello!"), model=SpokenModel(UNAVAILABLE))).reply
+    async def test_a_model_that_is_away_costs_no_reply_and_the_answer_says_why_it_gave_none(self):
+        away = Failure.of(FailureCode.MODEL_UNAVAILABLE, "HTTP 500", Facts(model_trouble=ModelTrouble.UNREACHABLE))
+        for question, mode in (("Hello!", Mode.HYBRID), ("Tell me a story about trees", Mode.CHAT)):
+            body = concluded(await run(asked(question, options=Options(mode=mode)), model=SpokenModel(away)))
+            assert body.reply
+            assert (body.outcome, body.analysis.model_trouble) == (Outcome.REPLIED, ModelTrouble.UNREACHABLE)
+            assert body.analysis.model_detail == "HTTP 500"
+        empty = concluded(await run(asked("Hello!"), model=SpokenModel("  ")))
+        assert (bool(empty.reply), empty.analysis.model_trouble) == (True, ModelTrouble.EMPTY)
 
     @pytest.mark.requirement("000.3")
     async def test_a_forced_mode_decides_alone(self):

@@ -24,8 +24,7 @@ from services.generator.tests.shop_for_generation import (
 from querybus.core.catalog import Catalog, Column, ColumnKind, ColumnProfile, Dialect, ForeignKey, Language, Table
 from querybus.core.envelope import Attempt
 from querybus.core.failure import Facts, FailureCode
-from querybus.core.messages import Advice, Origin
-from querybus.core.options import Options
+from querybus.core.messages import Advice, Draft, Operation, Origin, Returned
 from querybus.llm.dialogue import ChatMessage
 from querybus.ops.live_texts import INTERVAL_SECONDS, BadText, LiveTexts
 from querybus.sql.names.quoting import quoted_name
@@ -287,23 +286,25 @@ def _shared(prompt: tuple[ChatMessage, ...], *earlier: tuple[ChatMessage, ...]) 
 async def test_the_long_part_of_a_prompt_is_the_same_for_all_questions_of_a_connection():
     questions = ("How many customers are there?", "Which orders are open?", "Total of all orders in Berlin by status?")
     model = SpokenModel("```sql\nSELECT 1 FROM orders\n```")
-    once = Options(second_draft=False)
     for question in questions:
-        await run(asked(question, options=once), model=model)
+        await run(asked(question), model=model)
     first, *rest = model.prompts
     assert all(_shared(prompt, first) >= 0.9 for prompt in rest)
     history = KeptHistory(Turn(questions[0], sql="SELECT COUNT(*) FROM customers"))
     for question in ("and by city?", "Remove the last column"):
-        await run(asked(question, options=once), model=model, history=history)
+        await run(asked(question), model=model, history=history)
     *earlier, begun, follow_up = model.prompts
     assert _shared(begun, *earlier) >= 0.9
     assert _shared(follow_up, *earlier, begun) >= 0.95
 
 
 async def test_a_second_draft_begins_as_the_first_did_and_looks_at_the_linked_tables():
-    absent = "```sql\nSELECT COUNT(*) FROM orders WHERE status = 'OPENED'\n```"
-    model = SpokenModel(absent)
-    await run(asked("How many blorfed orders are open?"), model=model)
+    absent = "SELECT COUNT(*) FROM orders WHERE status = 'OPENED'"
+    model = SpokenModel(f"```sql\n{absent}\n```")
+    envelope = asked("How many blorfed orders are open?")
+    await run(envelope, model=model)
+    draft = Draft(sql=absent, dialect=Dialect.SQLITE, origin=Origin.MODEL)
+    await run(envelope.with_body(Returned(operation=Operation.ASK, draft=draft)), model=model)
     first, second = model.prompts
     assert first[0] == second[0]
     assert "The tables that the question is most likely about" in second[-1].text

@@ -60,13 +60,23 @@ def test_a_repair_by_rule_counts_the_tokens_of_its_draft_no_second_time() -> Non
 
 async def test_a_question_that_has_used_its_tokens_makes_no_further_call() -> None:
     spoken = SpokenModel(SQL)
-    model = MeteredModel(spoken, ModelUse(calls=1, tokens_in=95), tokens_max=100)
+    model = MeteredModel(spoken, ModelUse(calls=1, tokens_in=95), tokens_max=100, cost_max=1.0)
     assert isinstance(await model.reply(ASK, timeout_seconds=5), ModelReply)
     refused = await model.reply(ASK, timeout_seconds=5)
     assert isinstance(refused, Failure)
     assert (refused.facts.model_trouble, len(spoken.prompts)) == (ModelTrouble.QUOTA, 1)
     assert "QUERYBUS_TOKENS_PER_QUESTION" in refused.detail
     assert model.use.calls == 1
+
+
+async def test_a_question_that_has_cost_what_it_may_makes_no_further_call() -> None:
+    spoken = SpokenModel(SQL)
+    refused = await MeteredModel(spoken, ModelUse(calls=1, cost=0.5), cost_max=0.5).reply(ASK, timeout_seconds=5)
+    assert isinstance(refused, Failure)
+    assert (refused.facts.model_trouble, spoken.prompts) == (ModelTrouble.QUOTA, [])
+    assert "QUERYBUS_COST_PER_QUESTION" in refused.detail
+    again = await MeteredModel(spoken, ModelUse(calls=1, cost=0.4), cost_max=0.5).reply(ASK, timeout_seconds=5)
+    assert isinstance(again, ModelReply)
 
 
 class Chain:

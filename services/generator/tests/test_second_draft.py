@@ -9,10 +9,11 @@ import pytest
 from services.generator.tests.shop_for_generation import SHOP, SpokenModel, asked, run
 
 from querybus.core.asking_back import OptionAction
-from querybus.core.envelope import Envelope
+from querybus.core.catalog import Dialect
+from querybus.core.envelope import Attempt, Envelope, Retries
 from querybus.core.failure import Failure, FailureCode
-from querybus.core.messages import Agreement, Asked, Clarifies, Drafted
-from querybus.core.options import Options
+from querybus.core.messages import Analysis, Asked, Clarifies, Draft, Drafted, Operation, Origin, Returned
+from querybus.core.options import Agreement, Options
 from querybus.text.synonyms import link_words
 from querybus_generator import generate as generating
 from querybus_generator.linking.index import LinkIndex
@@ -96,15 +97,55 @@ async def test_what_a_person_has_chosen_is_compared_with_nothing():
     assert body.analysis.second_reading is None
 
 
-async def test_a_second_draft_by_the_model_is_for_what_the_translator_cannot_read():
+TODAYS = "SELECT COUNT(*) FROM orders WHERE status = 'paid'"
+
+
+async def voted(
+    question: str, *said: Any, analysis: Analysis | None = None, **more: Any
+) -> tuple[Drafted, SpokenModel]:
+    """Return what is drafted beside ABSENT, which ran, with the model that was asked."""
+    model = SpokenModel(*said)
+    draft = Draft(sql=ABSENT, dialect=Dialect.SQLITE, origin=Origin.MODEL)
+    said_of = analysis or Analysis(doubts=("absent_value",), second_reading="")
+    returning = Returned(operation=Operation.ASK, draft=draft, analysis=said_of, notes=("noted",), **more)
+    before = Attempt(origin=Origin.MODEL, sql=ABSENT, validated=True)
+    envelope = asked(question, retries=Retries(vote=1), attempts=(before,)).with_body(returning)
+    result = await run(envelope, model=model)
+    assert isinstance(result, Envelope), result
+    assert result.attempts == (before,), "the draft that ran is no further try"
+    assert result.model_use.calls == len(model.prompts)
+    return drafted(result), model
+
+
+async def test_a_doubtful_draft_that_the_translator_cannot_read_costs_one_call_until_it_has_run():
     model = SpokenModel(ABSENT, FINE)
     body = drafted(await run(asked(UNREAD), model=model))
-    assert (body.draft.sql, body.alternative_sql) == (ABSENT, FINE)
-    assert body.analysis.doubts == ("absent_value",)
-    assert len(model.prompts) == 2
-    assert model.prompts[0] != model.prompts[1], "the same prompt would only say the same again"
-    # What both calls took is counted.
-    assert (body.analysis.tokens_in, body.analysis.tokens_out) == (14, 6)
+    assert (body.draft.sql, body.alternative_sql, body.analysis.doubts) == (ABSENT, None, ("absent_value",))
+    assert len(model.prompts) == 1
+
+
+async def test_another_draft_comes_by_another_prompt_and_stands_beside_the_one_that_ran():
+    first = SpokenModel(ABSENT)
+    await run(asked(UNREAD), model=first)
+    body, model = await voted(UNREAD, FINE)
+    assert (body.draft.sql, body.alternative_sql, body.notes) == (ABSENT, FINE, ("noted",))
+    assert model.prompts[0] != first.prompts[0], "the same prompt would only say the same again"
+
+
+async def test_where_the_translator_reads_the_question_another_draft_is_a_vote():
+    read = Analysis(second_reading="Number of orders.", second_confidence=0.8)
+    body, _ = await voted(QUESTION, TODAYS, analysis=read, alternative_sql=FINE)
+    assert (body.alternative_sql, body.analysis.votes_sql) == (FINE, (TODAYS,))
+
+
+async def test_a_third_draft_stands_behind_the_second_and_is_planned():
+    read = Analysis(second_reading="Number of orders.", votes_sql=(TODAYS,))
+    body, second = await voted(QUESTION, FINE, analysis=read, alternative_sql=FINE)
+    assert body.analysis.votes_sql == (TODAYS, FINE)
+    third = SpokenModel(FINE)
+    returning = Returned(operation=Operation.ASK, draft=body.draft, analysis=read, alternative_sql=FINE)
+    await run(asked(QUESTION, retries=Retries(vote=2)).with_body(returning), model=third)
+    assert third.prompts[0] != second.prompts[0]
 
 
 async def test_a_draft_without_a_doubt_costs_one_call():
@@ -114,33 +155,30 @@ async def test_a_draft_without_a_doubt_costs_one_call():
 
 
 async def test_the_same_statement_twice_is_an_agreement_and_nothing_to_compare():
-    body = drafted(await run(asked(UNREAD), model=SpokenModel(ABSENT, f"```sql\n{ABSENT.lower()};\n```")))
-    assert (body.alternative_sql, body.analysis.agreement) == (None, Agreement.SAME_STATEMENT) or (
-        body.alternative_sql is not None
-    )
-    body = drafted(await run(asked(UNREAD), model=SpokenModel(ABSENT, f"```sql\n{ABSENT}\n```")))
+    body, _ = await voted(UNREAD, f"```sql\n{ABSENT}\n```")
     assert (body.alternative_sql, body.analysis.agreement) == (None, Agreement.SAME_STATEMENT)
 
 
 async def test_a_second_draft_with_a_doubt_of_its_own_is_marked():
     second = "SELECT COUNT(*) FROM orders WHERE status = 'opened up'"
-    body = drafted(await run(asked(UNREAD), model=SpokenModel(ABSENT, second)))
+    body, _ = await voted(UNREAD, second)
     assert (body.alternative_sql, body.analysis.doubts) == (second, ("absent_value", "second_doubtful"))
 
 
 @pytest.mark.parametrize(
-    "second", ["I cannot say.", "", Failure.of(FailureCode.MODEL_UNAVAILABLE, "gone")], ids=["prose", "nothing", "away"]
+    "second",
+    ["I cannot say.", "", "DELETE FROM orders", Failure.of(FailureCode.MODEL_UNAVAILABLE, "gone")],
+    ids=["prose", "nothing", "change", "away"],
 )
-async def test_a_second_call_that_brings_nothing_takes_nothing_away(second: Any):
-    body = drafted(await run(asked(UNREAD), model=SpokenModel(ABSENT, second)))
-    assert (body.draft.sql, body.alternative_sql) == (ABSENT, None)
+async def test_a_further_call_that_brings_nothing_takes_nothing_away(second: Any):
+    body, _ = await voted(UNREAD, second)
+    assert (body.draft.sql, body.alternative_sql, body.analysis.votes_sql) == (ABSENT, None, ())
 
 
-async def test_who_wants_none_gets_none():
-    for question in (QUESTION, UNREAD):
-        model = SpokenModel(ABSENT, FINE)
-        body = drafted(await run(asked(question, options=Options(second_draft=False)), model=model))
-        assert (body.alternative_sql, body.analysis.second_reading, len(model.prompts)) == (None, None, 1)
+async def test_a_draft_that_ran_goes_on_where_the_model_is_gone():
+    draft = Draft(sql=ABSENT, dialect=Dialect.SQLITE, origin=Origin.MODEL)
+    envelope = asked(UNREAD).with_body(Returned(operation=Operation.ASK, draft=draft))
+    assert drafted(await run(envelope, model=None)).draft == draft
 
 
 def test_doubts_are_about_what_is_known_completely():

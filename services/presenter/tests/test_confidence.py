@@ -7,15 +7,8 @@ from typing import Any
 import pytest
 
 from querybus.core.envelope import Attempt, Envelope
-from querybus.core.messages import (
-    Agreement,
-    Analysis,
-    Concluded,
-    Origin,
-    Outcome,
-    Result,
-    ResultColumn,
-)
+from querybus.core.messages import Analysis, Concluded, Origin, Outcome, Result, ResultColumn
+from querybus.core.options import Agreement
 from querybus.core.subjects import EventName, StageName
 from querybus_presenter.confidence import confidence_of, facts_of_draft, facts_of_rows, share_of
 
@@ -71,7 +64,9 @@ def test_rows_that_speak_against_a_reading_lower_its_confidence_and_others_leave
 
 def test_rows_say_nothing_of_what_a_model_a_person_or_a_pair_wrote() -> None:
     assert stated(Analysis(confidence=0.8), (), Origin.VERIFIED) == 0.8
-    assert stated(Analysis(agreement=Agreement.EQUAL), (), Origin.MODEL) == 0.65
+    assert stated(Analysis(agreement=Agreement.EQUAL), (), Origin.MODEL) == stated(
+        Analysis(agreement=Agreement.EQUAL), DISTINCT, Origin.MODEL
+    )
     assert stated(Analysis(), (), Origin.USER) is None
 
 
@@ -80,11 +75,24 @@ def test_a_reading_beside_a_models_draft_says_more_than_another_of_the_models() 
         return stated(Analysis(agreement=agreement, second_reading=reading), DISTINCT, Origin.MODEL)
 
     equal, different = beside(Agreement.EQUAL, "Number of orders."), beside(Agreement.DIFFERENT, "Number of orders.")
-    assert equal == beside(Agreement.SAME_STATEMENT, "Number of orders.") == pytest.approx(0.945, abs=0.01)
-    assert different == pytest.approx(0.32, abs=0.02)
-    assert beside(Agreement.EQUAL, "") == 0.65, "the model was asked twice"
+    assert equal == beside(Agreement.SAME_STATEMENT, "Number of orders.") == pytest.approx(0.961, abs=0.01)
+    assert different == pytest.approx(0.41, abs=0.02)
+    twice = beside(Agreement.EQUAL, "")
+    assert twice is not None
+    assert equal is not None
+    assert 0.8 < twice < equal, "the model was asked twice"
     # Where nobody could compare, the answer states what such answers are right in.
-    assert beside(None, "") == beside(Agreement.NOT_COMPARED, "Number of orders.") == pytest.approx(0.727, abs=0.01)
+    assert beside(None, "") == beside(Agreement.NOT_COMPARED, "Number of orders.") == pytest.approx(0.746, abs=0.01)
+
+
+def test_votes_move_the_confidence_of_a_draft_that_is_read_otherwise_and_of_what_is_shown_instead() -> None:
+    def voted(agreement: Agreement, *votes: Agreement) -> float:
+        analysis = Analysis(agreement=agreement, second_reading="Names.", votes=votes, confidence=None)
+        return stated(analysis, DISTINCT, Origin.MODEL) or 0.0
+
+    alone = voted(Agreement.DIFFERENT)
+    assert voted(Agreement.DIFFERENT, Agreement.DIFFERENT) < alone < voted(Agreement.DIFFERENT, Agreement.EQUAL)
+    assert voted(Agreement.REPLACED, Agreement.DIFFERENT) > 0.8, "two of three"
 
 
 @pytest.mark.parametrize(

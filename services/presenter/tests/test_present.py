@@ -271,6 +271,15 @@ def test_an_answer_in_a_models_place_says_so_by_its_cause_and_names_its_author(
     assert counted.model_use == (use if audience == "analyst" else None)
 
 
+@pytest.mark.parametrize(("language", "audience"), READERS)
+def test_a_prepared_reply_says_why_the_model_gave_none(language: Language, audience: Audience) -> None:
+    analysis = Analysis(model_trouble=ModelTrouble.QUOTA, model_detail="HTTP 402")
+    body = Concluded(outcome=Outcome.REPLIED, stage=StageName.GENERATOR, reply="Hello.", analysis=analysis)
+    (note,) = finish(body, language=language, audience=audience).answer.notes
+    assert WORDS[language, audience].model_trouble[ModelTrouble.QUOTA].rstrip(".。") in note
+    assert ("HTTP 402" in note) == (audience == "analyst")
+
+
 # Completeness
 
 

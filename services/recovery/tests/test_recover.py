@@ -14,7 +14,7 @@ from querybus.core.catalog import Catalog, Column, ColumnKind, Dialect, ForeignK
 from querybus.core.envelope import Attempt, Delivery, Envelope, PathStep, drafted, failed
 from querybus.core.failure import TRAITS, Ending, Facts, Failure, FailureCode
 from querybus.core.messages import (
-    Agreement,
+    Advice,
     Analysis,
     Concluded,
     Draft,
@@ -25,7 +25,7 @@ from querybus.core.messages import (
     Returned,
     RuleName,
 )
-from querybus.core.options import OptionCaps, Options, RepairPolicy, cap
+from querybus.core.options import Agreement, OptionCaps, Options, RepairPolicy, cap
 from querybus.core.policy import Connection, ConnectionPolicy
 from querybus.core.subjects import EventName, StageName
 from querybus.sql.check import check
@@ -56,6 +56,11 @@ CATALOG = Catalog(
         ),
     ),
 )
+
+
+def advice_of(body: Returned) -> Advice:
+    assert body.advice is not None
+    return body.advice
 
 
 @dataclass
@@ -145,8 +150,8 @@ async def test_with_a_budget_a_model_gets_back_only_what_a_new_draft_may_help(co
     if TRAITS[code].to_model:
         assert isinstance(after.body, Returned)
         assert after.retries.generation == 1
-        assert after.body.advice.code is code
-        assert after.body.advice.guidance == GUIDANCE["en"].advice(code)
+        assert advice_of(after.body).code is code
+        assert advice_of(after.body).guidance == GUIDANCE["en"].advice(code)
     else:
         assert isinstance(after.body, Concluded)
         assert after.body.outcome is ENDINGS[TRAITS[code].ending]
@@ -288,8 +293,8 @@ async def test_a_repair_that_keeps_the_meaning_goes_before_a_models_retry() -> N
 async def test_a_repair_that_assumes_something_is_a_hint_for_a_model() -> None:
     after = await recovered(failure_event(FailureCode.COLUMN_NOT_FOUND, sql=TYPO["sql"], facts=TYPO["facts"]))
     assert isinstance(after.body, Returned)
-    assert after.body.advice.candidates_sql == ("SELECT city FROM customers",)
-    assert after.body.advice.facts.name == "citty"
+    assert advice_of(after.body).candidates_sql == ("SELECT city FROM customers",)
+    assert advice_of(after.body).facts.name == "citty"
 
 
 ASSUMED = {"sql": "SELECT citty FROM customers", "facts": Facts(name="citty")}
@@ -551,7 +556,7 @@ async def test_clarify_first_asks_about_a_time_out_and_a_missing_right(code: Fai
 async def test_without_a_catalog_a_model_still_gets_advice() -> None:
     after = await recovered(failure_event(FailureCode.COLUMN_NOT_FOUND), Catalogs(known={}))
     assert isinstance(after.body, Returned)
-    assert after.body.advice.candidates_sql == ()
+    assert advice_of(after.body).candidates_sql == ()
 
 
 async def test_what_no_rule_may_repair_reads_no_catalog() -> None:
@@ -578,7 +583,7 @@ async def test_an_error_is_sent_in_one_line_without_escapes_and_secrets() -> Non
     assert len(cleaned) <= 600
     after = await recovered(failure_event(FailureCode.TYPE_MISMATCH, detail=raw[:1_000]))
     assert isinstance(after.body, Returned)
-    assert "hunter2" not in after.body.advice.detail
+    assert "hunter2" not in advice_of(after.body).detail
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

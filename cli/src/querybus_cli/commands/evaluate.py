@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 import typer
 
-from querybus.core.options import Mode, RepairPolicy
+from querybus.core.options import Effort, Mode, RepairPolicy
 from querybus_cli.commands.groups import DEFAULT, Commands, WithDefault
 from querybus_cli.runtime import UsageError, run, usage
 
@@ -51,6 +51,14 @@ def evaluate_linking(
         show(name, value)
 
 
+CrossCheck = Annotated[
+    bool, typer.Option(help="compare every draft with the translator's reading, or only doubtful ones")
+]
+DraftsMost = Annotated[
+    Effort, typer.Option(help="drafts of a model, at most: 1, 2 or 3; another only where those before disagree")
+]
+
+
 @evaluation.command(name=DEFAULT)
 def evaluate_items(
     items: Annotated[
@@ -65,10 +73,8 @@ def evaluate_items(
         RepairPolicy | None, typer.Option(help="who repairs what fails; default: a model first, then rules")
     ] = None,
     mode: Annotated[Mode, typer.Option(help="the mode of items that name none")] = Mode.DATABASE,
-    cross_check: Annotated[
-        bool,
-        typer.Option(help="compare every draft with the translator's reading, or only doubtful ones"),
-    ] = True,
+    cross_check: CrossCheck = True,
+    effort: DraftsMost = Effort.STANDARD,
     items_out: Annotated[
         Path | None, typer.Option(help="write one JSON line per item to this file, each as it is known")
     ] = None,
@@ -96,7 +102,7 @@ def evaluate_items(
 
     threads = usage(read_threads, path)
     before = None if against is None else usage(read_right, against)
-    results = evaluate(threads, databases, model, policy=policy, mode=mode, cross_check=cross_check)
+    results = evaluate(threads, databases, model, policy=policy, mode=mode, cross_check=cross_check, effort=effort)
     try:
         judged = run(collected(results, sum(map(len, threads)), items_out))
     except (ValueError, OSError) as error:

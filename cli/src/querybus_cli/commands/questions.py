@@ -39,6 +39,14 @@ Audience = Annotated[
 Model = Annotated[
     str | None, typer.Option(help="`builtin`, or a model's name; default: the configured model, else builtin")
 ]
+Effort = Annotated[
+    str | None,
+    typer.Option(
+        metavar="quick|standard|thorough",
+        help="drafts of a model, at most: 1, 2 or 3; another only where those before disagree",
+        autocompletion=lambda: ["quick", "standard", "thorough"],
+    ),
+]
 Language = Annotated[
     str, typer.Option(metavar="auto|en|zh", help="of the answer", autocompletion=lambda: ["auto", "en", "zh"])
 ]
@@ -60,6 +68,7 @@ def ask(
     csv_output: Annotated[bool, typer.Option("--csv", help="print the whole result as CSV")] = False,
     retries: Annotated[int, typer.Option(min=0, max=5, help="new drafts after the first")] = 2,
     model: Model = None,
+    effort: Effort = None,
     audience: Audience = "analyst",
     today: Today = None,
     rows: Annotated[int, typer.Option(min=1, max=100_000, help="rows of the result, at most")] = 10_000,
@@ -85,7 +94,8 @@ def ask(
     _refuse_url_with_databases(url, database, connections)
     if json_output and csv_output:
         raise UsageError("say --json or --csv, not both")
-    options = {"retries_max": retries, "rows_max": rows, "page_size": 1_000, "deadline_seconds": deadline}
+    options: dict[str, Any] = {"effort": effort} if effort is not None else {}
+    options |= {"retries_max": retries, "rows_max": rows, "page_size": 1_000, "deadline_seconds": deadline}
     quick = Quick(
         question=question,
         database=database,

@@ -21,21 +21,13 @@ from querybus.core.envelope import (
     PathStep,
     concluded,
     failed,
+    may_vote,
     stamped,
+    vote_wanted,
 )
 from querybus.core.failure import Failure, FailureCode
-from querybus.core.messages import (
-    Agreement,
-    Approved,
-    Asked,
-    Concluded,
-    Drafted,
-    Failed,
-    Origin,
-    Outcome,
-    Result,
-)
-from querybus.core.options import Mode, Options, RepairPolicy
+from querybus.core.messages import Approved, Asked, Concluded, Drafted, Failed, Origin, Outcome, Result
+from querybus.core.options import Agreement, Effort, Mode, Options, RepairPolicy
 from querybus.core.policy import Connection, ConnectionPolicy
 from querybus.core.requests.rpc import ExplainReply, ExplainRequest, ProbeReply, ProbeRequest
 from querybus.core.subjects import EventName, StageName
@@ -138,6 +130,7 @@ class Asker:
     mode: Mode
     policy: RepairPolicy | None
     cross_check: bool
+    effort: Effort
     stages: Stages
 
 
@@ -253,6 +246,7 @@ class Asking:
                 repair_policy=self.asker.policy,
                 model=self.asker.model,
                 cross_check=self.asker.cross_check,
+                effort=self.asker.effort,
             ),
             asked_at=self._now,
             deadline_at=self._now + int(SECONDS_PER_ITEM * 1_000),
@@ -296,9 +290,12 @@ class Asking:
         first = tuple(tuple(row) for row in rows.rows[:ROWS_WHOLE_MAX])
         result = Result(columns=rows.columns, rows=first, row_count=rows.row_count)
         # The validator has checked both drafts; nothing is under a policy here.
-        body, result = await compared(
+        seen = await compared(
             approval, rows, result, self.place.engine, self.place.catalog, lambda _: None, STATEMENT_SECONDS
         )
+        body, result = seen.body, seen.result
+        if seen.is_undecided and may_vote(approval):
+            return self._passed(vote_wanted(approval), StageName.EXECUTOR)
         conclusion = Concluded(
             outcome=Outcome.ANSWERED,
             stage=StageName.EXECUTOR,

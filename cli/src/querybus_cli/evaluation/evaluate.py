@@ -13,7 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
-from querybus.core.options import Mode, RepairPolicy
+from querybus.core.options import Effort, Mode, RepairPolicy
 from querybus.core.subjects import StageName
 from querybus.llm import ModelClient, open_model
 from querybus.ops.metrics import Metrics
@@ -38,6 +38,7 @@ async def evaluate(
     policy: RepairPolicy | None = None,
     mode: Mode = Mode.DATABASE,
     cross_check: bool = True,
+    effort: Effort = Effort.STANDARD,
     stages: Stages | None = None,
 ) -> AsyncGenerator[Judged]:
     """Give what became of each item as soon as it is known; ValueError before the first, for a model without an address
@@ -50,6 +51,8 @@ async def evaluate(
         mode=mode,
         policy=policy,
         cross_check=cross_check,
+        # A recording holds one draft.
+        effort=Effort.QUICK if model == REPLAY else effort,
         stages=stages or Stages(),
     )
     places: dict[str, Place] = {}

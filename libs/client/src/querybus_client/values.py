@@ -32,7 +32,7 @@ class Options(TypedDict, total=False):
     rows_max: int
     page_size: int
     count_total: bool
-    second_draft: bool
+    effort: Literal["quick", "standard", "thorough"]
     cross_check: bool
     only_verified: bool
     summary: bool

@@ -14,16 +14,16 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import Final
 
-from querybus.core.envelope import Delivery, Envelope, checks_size, concluded
+from querybus.core.envelope import Delivery, Envelope, checks_size, concluded, may_vote, vote_wanted
 from querybus.core.failure import Failure, FailureCode
-from querybus.core.messages import Approved, Concluded, Outcome, Result
+from querybus.core.messages import Approved, Concluded, Outcome, Result, Returned
 from querybus.core.policy import ConnectionPolicy, Reader
 from querybus.core.subjects import StageName, run_token
 from querybus_executor.guard_cache import Verdict, Verdicts
 from querybus_executor.ports import Database, Databases, Pages, PageWriter, Purpose, Rows, Run, Runs, reading_for
 from querybus_executor.results.hidden_values import engine_warnings, without_values
 from querybus_executor.results.receive import CELL_CHARACTERS_MAX, first_page
-from querybus_executor.results.second_draft import compared, with_second
+from querybus_executor.results.second_draft import VOTE_SECONDS_MIN, compared, with_second
 from querybus_executor.results.ties import is_cut_at_tie
 from querybus_executor.results.total import total_of
 from querybus_executor.results.value_suggestions import asked_back
@@ -39,12 +39,13 @@ WARNING_LONG_CELL: Final = f"a cell was cut at {CELL_CHARACTERS_MAX:,} character
 WARNING_LONG_ROW: Final = "a row is too long to be kept: only the first page was kept; select fewer or shorter columns"
 WARNING_STORE: Final = "the result store was full: only the first page was kept"
 
-Execute = Callable[[Envelope[Approved], Delivery], Awaitable[Envelope[Concluded] | Failure]]
+Ended = Envelope[Concluded] | Envelope[Returned]
+Execute = Callable[[Envelope[Approved], Delivery], Awaitable[Ended | Failure]]
 
 
 async def execute_again(
     envelope: Envelope[Approved], delivery: Delivery, *, execute: Execute, runs: Runs
-) -> Envelope[Concluded] | Failure:
+) -> Ended | Failure:
     """Return what `execute` returns, or a failure where the statement was begun before and its process died.
 
     What ended two executors may well end the next, with all that runs beside it. The count of deliveries does not say
@@ -68,7 +69,7 @@ async def execute_in_turn(
     execute: Execute,
     turns: ConnectionTurns,
     timer: Callable[[], float] = time.monotonic,
-) -> Envelope[Concluded] | Failure:
+) -> Ended | Failure:
     """Return what `execute` returns once the tenant has its turn at the connection, which it pays for in seconds.
 
     A statement that gets no turn within its time is the failure `timeout`.
@@ -100,8 +101,8 @@ async def execute(
     pages: Pages,
     verdicts: Verdicts,
     timer: Callable[[], float] = time.monotonic,
-) -> Envelope[Concluded] | Failure:
-    """Return the conclusion with the first page, or the typed failure of guard or engine."""
+) -> Ended | Failure:
+    """Return the conclusion with the first page, the wish for another draft, or the typed failure of guard or engine."""
     with reading_for(Reader(envelope.tenant, envelope.user)):
         return await _execute(envelope, delivery, databases, pages, verdicts, timer)
 
@@ -113,7 +114,7 @@ async def _execute(
     pages: Pages,
     verdicts: Verdicts,
     timer: Callable[[], float],
-) -> Envelope[Concluded] | Failure:
+) -> Ended | Failure:
     body = envelope.body
     database = databases.get(envelope.connection)
     if database is None:
@@ -152,7 +153,10 @@ async def _execute(
         warnings = engine_warnings(outcome.warnings, policy, has_hidden_rows=verdict.has_hidden_rows)
         result = await _kept(outcome, warnings, envelope.options.page_size, writer)
     compared_seconds_max = left_seconds - (timer() - began)
-    body, result = await compared(envelope, outcome, result, database, catalog, refusal, compared_seconds_max)
+    seen = await compared(envelope, outcome, result, database, catalog, refusal, compared_seconds_max)
+    body, result = seen.body, seen.result
+    if seen.is_undecided and may_vote(envelope) and left_seconds - (timer() - began) >= VOTE_SECONDS_MIN:
+        return vote_wanted(envelope)
     verdict = verdict_on(body.sql)
     is_tied = await is_cut_at_tie(verdict.last_two, result, outcome, database, refusal)
     result = _noted(result, verdict, policy).model_copy(update={"cut_at_tie": is_tied})

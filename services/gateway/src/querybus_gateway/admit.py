@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Final, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from querybus.core.credential import Credential
 from querybus.core.envelope import QUESTION_BYTES_MAX, Envelope, PathStep
@@ -48,6 +48,15 @@ class RequestOptions(Options):
     """The options as a request may set them: an unknown one is refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_second_draft(cls, values: Any) -> Any:
+        """Take `second_draft` as long as clients send it; what it asks for has become `effort`."""
+        if not isinstance(values, dict) or "second_draft" not in values:
+            return values
+        read: dict[str, Any] = {"effort": "quick"} if values["second_draft"] is False else {}
+        return read | {name: value for name, value in values.items() if name != "second_draft"}
 
 
 _NO_DEFAULTS: Final = RequestOptions()

@@ -41,7 +41,7 @@ from querybus_gateway.access.bus_tokens import BusTokens
 from querybus_gateway.access.callers import Callers
 from querybus_gateway.access.credentials import DevelopmentKey
 from querybus_gateway.access.oidc import TokenReader
-from querybus_gateway.access.quotas import Allowances, Meter
+from querybus_gateway.access.quotas import Allowances, Limits, Meter
 from querybus_gateway.bus.api import BusApi
 from querybus_gateway.bus.sign_in import BusSignIn
 from querybus_gateway.bus.stores import (
@@ -86,7 +86,7 @@ from querybus_gateway.use_cases.followups.confirm import Confirmations
 from querybus_gateway.use_cases.followups.learnt_choices import LearntChoices
 from querybus_gateway.use_cases.followups.waiting import WaitingChanges
 from querybus_gateway.use_cases.knowledge import Teaching
-from querybus_gateway.use_cases.queries import BUS_RETRY_SECONDS, HELD_MAX, Admission, Limits, Queries, QueryPorts
+from querybus_gateway.use_cases.queries import BUS_RETRY_SECONDS, HELD_MAX, Admission, Queries, QueryPorts
 from querybus_gateway.use_cases.results.charts import Charts
 from querybus_gateway.use_cases.results.pages import Results
 from querybus_gateway.use_cases.sign_in import SignIn
@@ -197,7 +197,7 @@ def queries_of(
         on_refused=kept.audit.note_refusal,
     )
     admission = Admission(
-        limits=Limits(settings.option_caps, settings.option_defaults, settings.repair_policies),
+        limits=Limits(settings.option_caps, settings.option_defaults, settings.repair_policies, settings.tenant_limits),
         allowances=kept.allowances,
         can_wait=frozenset(settings.tenants).__contains__,
         storage_problem=partial(storage_problem, metrics, health),

@@ -85,7 +85,7 @@ STATUS: Final[dict[ProblemCode, tuple[int, str]]] = {
     ProblemCode.IDEMPOTENCY_MISMATCH: (422, "The idempotency key was used for another request"),
     ProblemCode.RATE_LIMITED: (429, "Too many requests"),
     ProblemCode.TOO_MANY_GUESSES: (429, "Too many wrong keys"),
-    ProblemCode.TOKENS_SPENT: (429, "The tokens for today are spent"),
+    ProblemCode.TOKENS_SPENT: (429, "What models may take today is spent"),
     ProblemCode.QUEUE_FULL: (429, "Too many queries are waiting"),
     ProblemCode.INTERNAL: (500, "Something went wrong here"),
     ProblemCode.ISSUER_UNAVAILABLE: (503, "The issuer of the token cannot be reached at the moment"),

@@ -111,9 +111,14 @@ class Settings(ServiceSettings):
     )
     tokens_per_day: int = Field(default=0, ge=0, description="of models, for one tenant and UTC day; 0: no limit")
     tokens_per_day_user: int = Field(default=0, ge=0, description="of models, for one user and UTC day; 0: no limit")
+    cost_per_day: float = Field(
+        default=0.0, ge=0, description="of models, in the unit of their prices, for one tenant and UTC day; 0: no limit"
+    )
+    cost_per_day_user: float = Field(default=0.0, ge=0, description="the same for one user and UTC day; 0: no limit")
     tenant_limits: dict[str, TenantLimits] = Field(
         default={},
-        description="JSON: tenant -> rate_per_second, rate_burst, tokens_per_day, tokens_per_day_user where they differ",
+        description="JSON: tenant -> rate_per_second, rate_burst, tokens_per_day, tokens_per_day_user, cost_per_day, "
+        "cost_per_day_user, effort_max where they differ",
     )
     groups: dict[str, Group] = Field(
         default={},
@@ -171,8 +176,10 @@ class Settings(ServiceSettings):
         """Return what tenants may use."""
         return Allowed(
             Rate.of(self.rate_per_second),
-            self.tokens_per_day,
-            self.tokens_per_day_user,
-            self.tenant_limits,
-            self.groups,
+            tokens_per_day=self.tokens_per_day,
+            tokens_per_day_user=self.tokens_per_day_user,
+            cost_per_day=self.cost_per_day,
+            cost_per_day_user=self.cost_per_day_user,
+            tenants=self.tenant_limits,
+            groups=self.groups,
         )

@@ -70,6 +70,7 @@ def build(settings: Settings) -> Service:
         definitions=settings.definitions,
         with_hints=settings.hints,
         tokens_per_question=settings.tokens_per_question,
+        cost_per_question=settings.cost_per_question,
         router=Router(),
     )
     generating = stage(
@@ -81,7 +82,6 @@ def build(settings: Settings) -> Service:
         slots=max(settings.slots, settings.llm_concurrency_max),
         drain_seconds=settings.drain_seconds,
     )
-    embeddings: tuple[Part, ...] = (meaning,) if meaning is not None else ()
     set_up = ModelSetUp(model, models, settings, is_allowed=settings.allows_model_set_up)
     serving = SetUpServer(broker, MODELS, set_up.answer)
     parts: tuple[Part, ...] = (
@@ -91,7 +91,7 @@ def build(settings: Settings) -> Service:
         knowledge,
         models,
         model,
-        *embeddings,
+        *((meaning,) if meaning is not None else ()),
         serving,
         generating,
     )

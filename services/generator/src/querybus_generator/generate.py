@@ -1,6 +1,6 @@
 """asked | returned -> drafted | concluded: one SQL text for a question, or a plain word why there is none.
 
-At most one model call per event, and a second one for a doubtful draft; the translator reads beside the call. A person's own SQL passes as it is; a question
+At most one model call per event; the translator reads beside the call. A person's own SQL passes as it is; a question
 that was verified is answered without a model. Where a model is there, no rule ends a question by its wording: a request to
 change data and a word without a definition become hints to the model. The built-in translator answers where no model is
 configured or none can be reached; it refuses requests to change data and asks about what it cannot read.
@@ -50,7 +50,7 @@ from querybus_generator.steps.by_translator import draft_by_translator, is_accep
 from querybus_generator.steps.change_request import asked_change, change_by_translator, takes_change
 from querybus_generator.steps.choose_connection import Routed, ask_which_connection, label_of, route
 from querybus_generator.steps.classify import SMALL_TALK, said_by_model, unsettled
-from querybus_generator.steps.second_draft import second_by_model, second_by_translator
+from querybus_generator.steps.second_draft import asked_in_thread, draft_beside, second_by_translator
 from querybus_generator.steps.talk import REPLY_LENGTH_MAX, meaning_of, talk
 from querybus_generator.steps.unsupported_language import is_third_language
 from querybus_generator.subject import (
@@ -98,6 +98,8 @@ class Resources:
     router: Router | None = None
     tokens_per_question: int = 0
     """Of the models; 0 is no limit."""
+    cost_per_question: float = 0.0
+    """Of the models, in the unit of their prices; 0 is no limit."""
 
 
 async def generate(envelope: Drafting, delivery: Delivery, *, ports: Ports, resources: Resources) -> Outgoing | Failure:
@@ -112,7 +114,12 @@ async def generate(envelope: Drafting, delivery: Delivery, *, ports: Ports, reso
     # Loaded where a model is: a question without one has no use for it.
     from querybus_generator.reply.metered import MeteredModel
 
-    model = MeteredModel(ports.model, envelope.model_use, resources.tokens_per_question)
+    model = MeteredModel(
+        ports.model,
+        envelope.model_use,
+        tokens_max=resources.tokens_per_question,
+        cost_max=resources.cost_per_question,
+    )
     outcome = await _generate(envelope, delivery, replace(ports, model=model), resources)
     if isinstance(outcome, Failure):
         facts = outcome.facts.model_copy(update={"model_use": model.use})
@@ -312,20 +319,26 @@ def _verified(subject: Subject, entry: Entry) -> Envelope[Drafted]:
 
 
 async def _again(subject: Subject, body: Returned, history: History) -> Outgoing | Failure:
+    if body.advice is None and body.draft is not None:
+        return await draft_beside(await _in_its_thread(subject, history), body, body.draft, subject.timeout_seconds)
     if subject.model is None:
         verified = subject.envelope.attempts[-1:] and subject.envelope.attempts[-1].origin is Origin.VERIFIED
         if verified:
             return await draft_by_translator(subject)
         return Failure.of(FailureCode.SAME_SQL, "without a model nothing new can come of the same question")
-    turns = await history.turns(subject.envelope)
-    complete = await asyncio.to_thread(_is_complete, subject, turns) if turns else True
-    subject = replace(subject, turns=turns, is_complete=complete)
+    subject = await _in_its_thread(subject, history)
     return await _model(
         subject,
         turns=subject.prompt_turns,
         attempts=subject.envelope.attempts,
         advice=body.advice,
     )
+
+
+async def _in_its_thread(subject: Subject, history: History) -> Subject:
+    turns = await history.turns(subject.envelope)
+    complete = await asyncio.to_thread(_is_complete, subject, turns) if turns else True
+    return replace(subject, turns=turns, is_complete=complete)
 
 
 def _given(subject: Subject, body: Asked) -> Outgoing | Failure:
@@ -343,13 +356,6 @@ def _replied(subject: Subject, text: str, said: ModelReply) -> Outgoing | Failur
     return concluded_reply(subject, text[:REPLY_LENGTH_MAX], analysis)
 
 
-def _asked(subject: Subject, turns: tuple[Turn, ...]) -> str:
-    """Return what is linked: what goes on from the thread names its tables there."""
-    if subject.envelope.enriched_question or not turns:
-        return subject.question
-    return "\n".join((subject.question, *(turn.question for turn in turns[-3:])))
-
-
 async def _model(
     subject: Subject,
     *,
@@ -359,7 +365,7 @@ async def _model(
 ) -> Outgoing | Failure:
     assert subject.model is not None  # noqa: S101 - the callers have looked
     envelope, catalog = subject.envelope, subject.catalog
-    asked = _asked(subject, turns)
+    asked = asked_in_thread(subject, turns)
     near = Near()
     if subject.meaning is not None:
         near = await subject.meaning.of(subject.prepared, asked, subject.timeout_seconds)
@@ -405,8 +411,6 @@ async def _model(
     alternative: str | None = None
     if beside is not None and (envelope.options.cross_check or doubts or not is_first):
         analysis, alternative = second_by_translator(subject, sql, analysis, await _reading_in_time(beside))
-    if envelope.options.second_draft and not analysis.second_reading:
-        analysis, alternative = await second_by_model(subject, asked, sql, analysis, timeout_seconds, near)
     probe = not is_first and may_probe(envelope)
     return drafted_envelope(subject, draft, analysis, alternative_sql=alternative, probe=probe)
 
@@ -417,8 +421,7 @@ _ReadBeside = asyncio.Task[Translated | NotRead]
 def _begin_reading(subject: Subject, turns: tuple[Turn, ...]) -> _ReadBeside | None:
     """Let the translator read what a model drafts for, while the model writes; None where that would say nothing."""
     # What a person has chosen is what they want, however sure the translator is of it.
-    is_wanted = subject.envelope.options.second_draft and subject.change is None
-    if not is_wanted or is_third_language(subject.readable) or is_accepted(subject, turns):
+    if subject.change is not None or is_third_language(subject.readable) or is_accepted(subject, turns):
         return None
     return asyncio.create_task(asyncio.to_thread(read_in_thread, subject, turns, asks_back=False))
 

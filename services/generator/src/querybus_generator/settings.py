@@ -26,6 +26,9 @@ class Settings(EmbeddingServiceSettings):
     tokens_per_question: int = Field(
         default=0, ge=0, description="of models, for one question with all its drafts; 0: no limit"
     )
+    cost_per_question: float = Field(
+        default=0.0, ge=0, description="the same in the unit of the models' prices; 0: no limit"
+    )
     hints: bool = Field(default=False, description="show a model what the built-in translator reads in the question")
     models_editable: bool | None = Field(
         default=None,

@@ -7,28 +7,28 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from querybus.core.envelope import Envelope
-from querybus.core.messages import Agreement, Analysis, Concluded, Origin
+from querybus.core.messages import Analysis, Concluded, Origin
+from querybus.core.options import Agreement
 from querybus_presenter.doubts import Doubt
 
 DOUBTFUL_CONFIDENCE: Final = 0.4
 """An answer with a doubt is never surer than that."""
-_AGREED_CONFIDENCE: Final[Mapping[Agreement, float]] = {
-    Agreement.SAME_STATEMENT: 0.65,
-    Agreement.EQUAL: 0.65,
-    Agreement.DIFFERENT: 0.2,
-    Agreement.REPLACED: 0.55,
-}
-"""How often a model's doubtful answers were right, by what its own second draft came to: `make bench-drafts`."""
+_AGREED: Final = frozenset({Agreement.SAME_STATEMENT, Agreement.EQUAL})
+REPLACED_CONFIDENCE: Final = 0.55
+"""How often a model's second draft was right that is shown in the place of its first: `make bench-drafts`."""
 DRAFT_WEIGHTS: Final[Mapping[str, float]] = {
-    "constant": 0.98,
-    "agreed": 1.87,
-    "different": -1.75,
-    "undeclared_join": -1.28,
-    "unused_table": -0.89,
-    "unread_joins": -0.3,
-    "unread_selects": -0.2,
-    "having": -1.55,
-    "repeated": -0.57,
+    "constant": 1.08,
+    "agreed": 2.12,
+    "different": -1.44,
+    "voted_for": 0.67,
+    "voted_against": -0.08,
+    "outvoted": 0.81,
+    "undeclared_join": -1.51,
+    "unused_table": -1.19,
+    "unread_joins": -0.22,
+    "unread_selects": -0.18,
+    "having": -1.95,
+    "repeated": -1.08,
 }
 """The log odds that a model's answer is right, by `facts_of_draft`: fitted by `make bench-drafts` by folds of databases."""
 JOINS_COUNTED_MAX: Final = 3
@@ -50,27 +50,32 @@ _ODDS_BOUND: Final = 0.999
 
 def confidence_of(envelope: Envelope[Concluded], doubtful: Sequence[Doubt]) -> float | None:
     """Return how sure an answer is, 0..1; of a model's, what a second draft and its own form say of it; None of a person's own statement."""
-    confidence, body = stated(envelope), envelope.body
+    body = envelope.body
     analysis, is_models = body.analysis, any(attempt.origin is Origin.MODEL for attempt in envelope.attempts)
+    is_replaced = analysis.agreement is Agreement.REPLACED
+    # Whoever wrote what most drafts come to: the vote says more than its author.
+    confidence = None if is_replaced and analysis.votes else stated(envelope)
     if confidence is None and (is_models or analysis.agreement is not None):
-        known = (
-            None
-            if analysis.second_reading or analysis.agreement is None
-            else _AGREED_CONFIDENCE.get(analysis.agreement)
-        )
         rows = body.result.rows if body.result is not None else ()
-        confidence = known or share_of(facts_of_draft(analysis, body.sql or "", rows))
+        is_second = is_replaced and not analysis.second_reading and not analysis.votes
+        confidence = REPLACED_CONFIDENCE if is_second else share_of(facts_of_draft(analysis, body.sql or "", rows))
     return min(confidence, DOUBTFUL_CONFIDENCE) if doubtful and confidence is not None else confidence
 
 
 def facts_of_draft(analysis: Analysis, sql: str, rows: Sequence[Sequence[Any]]) -> dict[str, float]:
     """Return what of DRAFT_WEIGHTS holds of a model's answer: how the translator reads the question, doubts, the statement, the rows."""
-    agreement = analysis.agreement if analysis.second_reading else None
-    is_agreed = agreement in (Agreement.SAME_STATEMENT, Agreement.EQUAL)
+    is_agreed = bool(analysis.second_reading) and analysis.agreement in _AGREED
+    # Where the translator cannot read the question, the second draft is a model's.
+    is_seconded = analysis.agreement in _AGREED and not is_agreed
+    is_outvoted = analysis.agreement is Agreement.REPLACED and bool(analysis.votes)
+    is_for = is_seconded or Agreement.EQUAL in analysis.votes
     text = sql.upper()
     facts = {
         "agreed": float(is_agreed),
-        "different": float(agreement is Agreement.DIFFERENT),
+        "different": float(analysis.agreement is Agreement.DIFFERENT),
+        "voted_for": float(is_for),
+        "voted_against": float(bool(analysis.votes) and not is_for and not is_outvoted),
+        "outvoted": float(is_outvoted),
         "undeclared_join": float("undeclared_join" in analysis.doubts),
         "unused_table": float("unused_table" in analysis.doubts),
         # What is written with many parts is less often right, unless another reads it alike.

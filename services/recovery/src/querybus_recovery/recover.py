@@ -26,19 +26,8 @@ from querybus.core.envelope import (
     returned,
 )
 from querybus.core.failure import TRAITS, Ending, Facts, Failure, FailureCode
-from querybus.core.messages import (
-    Advice,
-    Agreement,
-    Analysis,
-    Concluded,
-    Draft,
-    Drafted,
-    Failed,
-    Origin,
-    Outcome,
-    Returned,
-)
-from querybus.core.options import OnExecutionFailure, RepairPolicy
+from querybus.core.messages import Advice, Analysis, Concluded, Draft, Drafted, Failed, Origin, Outcome, Returned
+from querybus.core.options import Agreement, OnExecutionFailure, RepairPolicy
 from querybus.core.policy import Connection, Reader
 from querybus.core.subjects import EventName, StageName
 from querybus.ops.log import redact_text

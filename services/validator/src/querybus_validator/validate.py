@@ -158,7 +158,7 @@ async def _read(context: _Context, body: Drafted) -> Envelope[Any] | Failure:
     opinion = await _ask_engine(context, static, probe=body.probe and context.may_probe)
     if isinstance(opinion, Failure):
         return opinion
-    notes = (*body.notes, *static.warnings, *opinion.notes)
+    notes = tuple(dict.fromkeys((*body.notes, *static.warnings, *opinion.notes)))
     over = over_hard(opinion, context.policy)
     if over is not None:
         return over
@@ -177,7 +177,12 @@ async def _read(context: _Context, body: Drafted) -> Envelope[Any] | Failure:
             dialect=context.connection.dialect,
             origin=body.draft.origin,
             tables=static.tables,
-            alternative=_alternative(context, body, row_limit),
+            alternative=_alternative(context, body.alternative_sql, row_limit),
+            votes=tuple(
+                checked
+                for sql in body.analysis.votes_sql
+                if (checked := _alternative(context, sql, row_limit)) is not None
+            ),
             row_limit=row_limit,
             limit_asked=static.limit_asked,
             checked=opinion.checked,
@@ -188,14 +193,12 @@ async def _read(context: _Context, body: Drafted) -> Envelope[Any] | Failure:
     )
 
 
-def _alternative(context: _Context, body: Drafted, row_limit: int) -> Alternative | None:
-    """Return the second draft as it may run, checked like the first; None where it may not, for it was only a check."""
-    if body.alternative_sql is None:
+def _alternative(context: _Context, sql: str | None, row_limit: int) -> Alternative | None:
+    """Return another draft as it may run, checked like the first; None where it may not, for it was only a check."""
+    checked = context.static(sql, row_limit) if sql is not None else None
+    if sql is None or not isinstance(checked, Checked) or checked.doubt is not None or not checked.is_query:
         return None
-    checked = context.static(body.alternative_sql, row_limit)
-    if isinstance(checked, Failure) or checked.doubt is not None or not checked.is_query:
-        return None
-    return Alternative(draft=body.alternative_sql, sql=checked.sql)
+    return Alternative(draft=sql, sql=checked.sql)
 
 
 def _plan_of(context: _Context, body: Drafted, row_limit: int) -> Checked | None:

@@ -70,6 +70,7 @@ class Retries(Value):
 
     generation: int = 0
     mend: int = 0
+    vote: int = Field(default=0, exclude_if=lambda value: not value, description="drafts wanted beside one that ran")
 
 
 class Attempt(Value):
@@ -250,6 +251,31 @@ def returned(envelope: Envelope[Any], body: Returned) -> Envelope[Returned]:
     """Return the `returned` event: one retry more."""
     retries = envelope.retries.model_copy(update={"generation": envelope.retries.generation + 1})
     return envelope.with_body(body, retries=retries)
+
+
+def may_vote(envelope: Envelope[Approved]) -> bool:
+    """Return whether a model may be asked for another draft beside its own, which ran: as long as the effort lasts.
+
+    This alone decides on calls for certainty. What a person has confirmed, written or verified is not put to a vote.
+    """
+    is_confirmed = any(step.event is EventName.CONFIRMED for step in envelope.path)
+    drafts = 1 + envelope.retries.vote
+    return envelope.body.origin is Origin.MODEL and not is_confirmed and drafts < envelope.options.effort.drafts_max
+
+
+def vote_wanted(envelope: Envelope[Approved]) -> Envelope[Returned]:
+    """Return the `returned` event of a draft that ran: another is wanted beside it, which is no retry."""
+    body = envelope.body
+    written = envelope.attempts[-1].sql if envelope.attempts else body.sql
+    retries = envelope.retries.model_copy(update={"vote": envelope.retries.vote + 1})
+    returning = Returned(
+        operation=Operation.ASK,
+        draft=Draft(sql=written, dialect=body.dialect, origin=body.origin),
+        notes=body.notes,
+        analysis=body.analysis,
+        alternative_sql=_alternative_of(envelope),
+    )
+    return envelope.with_body(returning, retries=retries)
 
 
 def failed(envelope: Envelope[Any], failure: Failure, stage: StageName) -> Envelope[Failed]:

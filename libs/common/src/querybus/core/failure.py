@@ -131,7 +131,7 @@ TRAITS: Final[dict[FailureCode, Traits]] = {
 
 def is_unset(value: object) -> bool:
     """Whether a newer optional field holds nothing: it is left out then, so that older readers see what they know."""
-    return value is None or value == ""
+    return value is None or value in ("", ())
 
 
 class Facts(BaseModel):

@@ -14,6 +14,7 @@ from pydantic import Field
 from querybus.core.asking_back import Clarification, Confirmation, Option, OptionAction, Trigger
 from querybus.core.catalog import ColumnKind, Dialect, Language, Personal
 from querybus.core.failure import Facts, FailureCode, ModelTrouble, is_unset
+from querybus.core.options import Agreement
 from querybus.core.requests.metrics_query import MetricsQuery
 from querybus.core.requests.refinement import Refinement
 from querybus.core.stored.models import ModelUse
@@ -100,16 +101,6 @@ class Outcome(StrEnum):
     EXPIRED = "expired"
 
 
-class Agreement(StrEnum):
-    """How the results of two drafts of one question stand to each other."""
-
-    SAME_STATEMENT = "same_statement"
-    EQUAL = "equal"
-    DIFFERENT = "different"
-    REPLACED = "replaced"
-    NOT_COMPARED = "not_compared"
-
-
 class Link(Value):
     """One word of the question linked to a table, column or value, with its score in 0..1."""
 
@@ -178,14 +169,12 @@ class Analysis(Value):
     reading: str = Field(default="", description="how its author, the translator or a model, read the question")
     assumptions: tuple[str, ...] = Field(default=(), description="what a model says that it assumed")
     column_labels: tuple[str, ...] = Field(
-        default=(), description="what a model calls each selected column, in the reader's language"
+        default=(), description="a model's names of columns, in the reader's language"
     )
     labels: tuple[str, ...] = Field(
         default=(), description="what definitions call each column, in the reader's language"
     )
-    units: tuple[str, ...] = Field(
-        default=(), description="what definitions say that each column is in; empty: nothing"
-    )
+    units: tuple[str, ...] = Field(default=(), description="what definitions say each column is in; empty: nothing")
     definitions: tuple[str, ...] = Field(
         default=(), description="what people call the definitions that answered, in the reader's language"
     )
@@ -204,6 +193,12 @@ class Analysis(Value):
     )
     second_confidence: float = Field(default=0.0, ge=0, le=1, description="of the second reading")
     second_unread: tuple[str, ...] = Field(default=(), description="words that the second reading passes over")
+    votes_sql: tuple[str, ...] = Field(
+        default=(), exclude_if=is_unset, description="a model's further drafts, in order"
+    )
+    votes: tuple[Agreement, ...] = Field(
+        default=(), exclude_if=is_unset, description="their results beside the first's"
+    )
     asked_of: str = Field(default="", description="what people call the connection, where it was chosen among several")
     confidence: float | None = Field(default=None, ge=0, le=1)
     embeddings: str = Field(default="", description="empty: not asked; `used`; else why words stood alone")
@@ -266,8 +261,9 @@ class Returned(Value):
     event: ClassVar[EventName] = EventName.RETURNED
 
     operation: Operation
-    draft: Draft | None = Field(description="the failed draft; None if no SQL was made")
-    advice: Advice
+    draft: Draft | None = Field(description="the failed draft, or the one that ran; None if no SQL was made")
+    advice: Advice | None = Field(default=None, description="None: the draft ran, and another is wanted beside it")
+    notes: tuple[str, ...] = Field(default=(), exclude_if=is_unset, description="of a draft that ran")
     analysis: Analysis = Field(default=Analysis(), description="of the failed draft, should no other come")
     alternative_sql: str | None = None
 
@@ -310,6 +306,7 @@ class Approved(Value):
     origin: Origin
     tables: tuple[str, ...]
     alternative: Alternative | None = Field(default=None, description="a second draft, whose result is compared")
+    votes: tuple[Alternative, ...] = Field(default=(), exclude_if=is_unset, description="further drafts, compared too")
     row_limit: int = Field(ge=1, description="rows to fetch at most; the statement itself is bound to one more")
     checked: tuple[Literal["static", "explain", "probe"], ...]
     probed_rows: int | None = Field(default=None, ge=0, description="rows that the probe has read")

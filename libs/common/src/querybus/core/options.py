@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import datetime as dt
 from enum import StrEnum
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
 class Mode(StrEnum):
@@ -44,6 +44,29 @@ class RepairPolicy(StrEnum):
     OFF = "off"
 
 
+class Effort(StrEnum):
+    """What a model may be asked for one answer, from least to most."""
+
+    QUICK = "quick"
+    STANDARD = "standard"
+    THOROUGH = "thorough"
+
+    @property
+    def drafts_max(self) -> int:
+        """Return how many drafts of a model may be compared: a further one is asked for where those before disagree."""
+        return list(Effort).index(self) + 1
+
+
+class Agreement(StrEnum):
+    """How the results of two drafts of one question stand to each other."""
+
+    SAME_STATEMENT = "same_statement"
+    EQUAL = "equal"
+    DIFFERENT = "different"
+    REPLACED = "replaced"
+    NOT_COMPARED = "not_compared"
+
+
 class Options(BaseModel):
     """The options of one query, after capping."""
 
@@ -73,9 +96,11 @@ class Options(BaseModel):
     count_total: bool = Field(
         default=False, description="of a result that is cut, count all rows within 3 s, else estimate them"
     )
-    second_draft: bool = Field(
-        default=True,
-        description="compare a model's doubtful draft with the translator's reading, else with another of the model's",
+    effort: Effort = Field(
+        default=Effort.STANDARD,
+        exclude_if=lambda value: value is Effort.STANDARD,
+        description="drafts of a model, at most: quick 1, standard 2, thorough 3; another only where those before, the "
+        "translator's reading among them, disagree or are doubtful; the result of most is shown",
     )
     cross_check: bool = Field(
         default=True,
@@ -98,6 +123,13 @@ class Options(BaseModel):
     today: dt.date | None = Field(default=None, description="the day that counts as today")
     stream_tokens: bool = Field(default=False, description="a model's words as progress while it writes; for analysts")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _read_second_draft(cls, values: Any) -> Any:
+        """Read `second_draft`, the option before `effort`: false asked for one draft."""
+        is_old = isinstance(values, dict) and values.get("second_draft") is False
+        return {"effort": Effort.QUICK} | values if is_old else values
+
 
 class OptionCaps(BaseModel):
     """The server's upper limits; a request above one is lowered to it, never refused for it."""
@@ -114,6 +146,7 @@ class OptionCaps(BaseModel):
     stream_tokens: bool = True
     syntax_validation_always: bool = Field(default=False, description="whether nobody may do without EXPLAIN")
     forbidden_check_always: bool = Field(default=False, description="whether analysts may not do without either")
+    effort_max: Effort = Effort.THOROUGH
     cross_check_always: bool = Field(default=False, description="whether every draft is compared, asked for or not")
     only_verified_always: bool = Field(
         default=False, description="whether only verified questions and definitions are answered"
@@ -139,7 +172,7 @@ def cap(options: Options, caps: OptionCaps) -> Options:
             "enable_syntax_validation": options.enable_syntax_validation or caps.syntax_validation_always,
             "enable_forbidden_check": options.enable_forbidden_check or caps.forbidden_check_always,
             "cross_check": options.cross_check or caps.cross_check_always,
-            "second_draft": options.second_draft or caps.cross_check_always,
+            "effort": min(options.effort, caps.effort_max, key=lambda effort: effort.drafts_max),
             "only_verified": options.only_verified or caps.only_verified_always,
             "execution_mode": options.execution_mode if caps.allow_execution else ExecutionMode.STATIC_ONLY,
             "repair_policy": caps.repair_policy or options.repair_policy,

@@ -62,7 +62,7 @@ READS: Final[dict[StageName, tuple[EventName, ...]]] = {
 WRITES: Final[dict[StageName, tuple[EventName, ...]]] = {
     StageName.GENERATOR: (EventName.DRAFTED, EventName.CONCLUDED, EventName.FAILED),
     StageName.VALIDATOR: (EventName.APPROVED, EventName.FAILED, EventName.CONCLUDED),
-    StageName.EXECUTOR: (EventName.CONCLUDED, EventName.FAILED),
+    StageName.EXECUTOR: (EventName.CONCLUDED, EventName.FAILED, EventName.RETURNED),
     StageName.RECOVERY: (EventName.DRAFTED, EventName.RETURNED, EventName.CONCLUDED),
     StageName.PRESENTER: (EventName.FINISHED,),
     StageName.GATEWAY: (EventName.ASKED, EventName.CONFIRMED, EventName.CONCLUDED, EventName.FINISHED),

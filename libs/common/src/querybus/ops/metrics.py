@@ -136,7 +136,12 @@ TABLE: Final[tuple[MetricRow, ...]] = (
         "querybus_tenant_tokens_total", "counter", ("tenant", "model"), "a model's tokens, in and out, by tenant"
     ),
     MetricRow("querybus_tenant_cost_total", "counter", ("tenant", "model"), "what a tenant's model calls cost"),
-    MetricRow("querybus_tenant_budget_share", "gauge", ("tenant",), "of a tenant's tokens of the day: the share spent"),
+    MetricRow(
+        "querybus_tenant_budget_share",
+        "gauge",
+        ("tenant",),
+        "of a tenant's tokens or cost of the day: the larger share spent",
+    ),
     MetricRow("querybus_model_seconds", "histogram", ("model",), "one model call"),
     MetricRow(
         "querybus_model_errors_total", "counter", ("model", "code"), "model calls without a usable reply, by cause"
@@ -383,7 +388,7 @@ class Metrics:
         self._at("querybus_tenant_cost_total", tenant, model).inc(cost)
 
     def tenant_budget(self, tenant: str, share: float) -> None:
-        """Set which share of its tokens of the day a tenant has spent."""
+        """Set which share of its budget of the day a tenant has spent."""
         self._at("querybus_tenant_budget_share", tenant).set(share)
 
     def model_error(self, model: str, trouble: ModelTrouble) -> None:

@@ -1,9 +1,9 @@
-"""What a tenant may use over all replicas: questions a second, and a model's tokens a day.
+"""What a tenant may use over all replicas: questions a second, and a day's tokens and cost of models.
 
 The tenant's bucket of questions lies in a store that all replicas share; a replica takes a handful at a time, so
 that most questions cost no look. Over any time t no more than burst + rate x t questions pass, however many replicas
-there are; clocks that differ add their difference. Tokens are counted once a query has ended, so the queries in
-flight when the last token is spent still end.
+there are; clocks that differ add their difference. Tokens and cost are counted once a query has ended, so the queries in
+flight when the last of them is spent still end.
 """
 
 from __future__ import annotations
@@ -13,18 +13,21 @@ import datetime as dt
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Final, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from querybus.bus.log.publish import BusTrouble
 from querybus.core.credential import Credential, Group
 from querybus.core.envelope import Envelope
+from querybus.core.options import Effort, OptionCaps, RepairPolicy
+from querybus.core.stored.models import ModelUse
 from querybus.core.subjects import token
 from querybus.ops.clock import Clock
 from querybus.ops.log import get_log
 from querybus.ops.metrics import Metrics
 from querybus_gateway.access.rate import Bucket, Rate, refilled
+from querybus_gateway.admit import RequestOptions
 from querybus_gateway.problems import Problem, ProblemCode
 
 TRIES_MAX: Final = 8
@@ -34,7 +37,9 @@ SPENT_TRUST_MS: Final = 1_000
 SPENT_KEPT_MAX: Final = 10_000
 """Of tenants, users and days whose count is remembered for that long."""
 WARNED_SHARE: Final = 0.8
-"""From here on the log says that a tenant's tokens of the day will soon be spent."""
+"""From here on the log says that a budget of the day will soon be spent."""
+COST_PARTS: Final = 1_000_000
+"""Cost is counted in millionths of the unit of the models' prices."""
 _DAY_MS: Final = 86_400_000
 
 _log = get_log(__name__)
@@ -49,15 +54,64 @@ class TenantLimits(BaseModel):
     rate_burst: int | None = Field(default=None, ge=1)
     tokens_per_day: int | None = Field(default=None, ge=0, description="0: no limit")
     tokens_per_day_user: int | None = Field(default=None, ge=0, description="of each of its users; 0: no limit")
+    cost_per_day: float | None = Field(
+        default=None, ge=0, description="of models, in the unit of their prices; 0: no limit"
+    )
+    cost_per_day_user: float | None = Field(default=None, ge=0, description="of each of its users; 0: no limit")
+    effort_max: Effort = Field(default=Effort.THOROUGH, description="what its requests may ask of a model at most")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the server allows, and takes where a request is silent."""
+
+    caps: OptionCaps = field(default_factory=OptionCaps)
+    defaults: RequestOptions = field(default_factory=RequestOptions)
+    repair_policies: Mapping[str, RepairPolicy] = field(default_factory=dict[str, RepairPolicy])
+    """Who repairs, by tenant, where a request does not say."""
+    tenants: Mapping[str, TenantLimits] = field(default_factory=dict[str, TenantLimits])
+
+    def caps_of(self, tenant: str) -> OptionCaps:
+        """Return the most that a request of a tenant may ask for."""
+        own = self.tenants.get(tenant)
+        if own is None:
+            return self.caps
+        efforts = (self.caps.effort_max, own.effort_max)
+        return self.caps.model_copy(update={"effort_max": min(efforts, key=lambda effort: effort.drafts_max)})
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What a tenant, or each of its users, may use of models in a UTC day; `most` in tokens, or in COST_PARTS."""
+
+    name: Literal["tokens_per_day", "tokens_per_day_user", "cost_per_day", "cost_per_day_user"]
+    most: int
+
+    @property
+    def is_users(self) -> bool:
+        """Whether each user has it alone."""
+        return self.name.endswith("_user")
+
+    def taken_by(self, use: ModelUse) -> int:
+        """Return what a query takes of it."""
+        return round(use.cost * COST_PARTS) if self.name.startswith("cost") else use.tokens
+
+    def key(self, now_ms: int, tenant: str, user: str) -> str:
+        """Return the counter of the day."""
+        day = dt.datetime.fromtimestamp(now_ms / 1_000, tz=dt.UTC).strftime("%Y%m%d")
+        unit = self.name.partition("_")[0]
+        return f"{unit}.{token(tenant)}.{day}" + (f".{token(user)}" if self.is_users else "")
 
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """Everybody's limits and those of single tenants; 0 tokens are no limit."""
+    """Everybody's limits and those of single tenants; 0 tokens and 0 cost are no limit."""
 
     rate: Rate
     tokens_per_day: int = 0
     tokens_per_day_user: int = 0
+    cost_per_day: float = 0.0
+    cost_per_day_user: float = 0.0
     tenants: Mapping[str, TenantLimits] = field(default_factory=dict[str, TenantLimits])
     groups: Mapping[str, Group] = field(default_factory=dict[str, Group])
 
@@ -66,27 +120,37 @@ class Allowed:
         own = self.tenants.get(tenant, TenantLimits())
         return Rate(own.rate_per_second or self.rate.per_second, own.rate_burst or self.rate.burst)
 
-    def tokens_of(self, tenant: str) -> int:
-        """Return a tenant's tokens a day, 0 for no limit."""
+    def budgets_of(self, tenant: str, group: str = "") -> tuple[Budget, ...]:
+        """Return the budgets of a tenant's day that are limited; of a group's users the fewer tokens count."""
         own = self.tenants.get(tenant, TenantLimits())
-        return self.tokens_per_day if own.tokens_per_day is None else own.tokens_per_day
-
-    def tokens_of_user(self, tenant: str, group: str = "") -> int:
-        """Return the tokens a day of each user of a tenant, or of a group of it: the fewer, 0 for no limit."""
-        own = self.tenants.get(tenant, TenantLimits())
-        tokens = self.tokens_per_day_user if own.tokens_per_day_user is None else own.tokens_per_day_user
+        tokens = self.tokens_per_day if own.tokens_per_day is None else own.tokens_per_day
+        tokens_user = self.tokens_per_day_user if own.tokens_per_day_user is None else own.tokens_per_day_user
         of_group = self.groups.get(group, Group()).tokens_per_day_user
-        return tokens if of_group is None else min(of_group, tokens or of_group)
+        if of_group is not None:
+            tokens_user = min(of_group, tokens_user or of_group)
+        cost = self.cost_per_day if own.cost_per_day is None else own.cost_per_day
+        cost_user = self.cost_per_day_user if own.cost_per_day_user is None else own.cost_per_day_user
+        every = (
+            Budget("tokens_per_day", tokens),
+            Budget("tokens_per_day_user", tokens_user),
+            Budget("cost_per_day", round(cost * COST_PARTS)),
+            Budget("cost_per_day_user", round(cost_user * COST_PARTS)),
+        )
+        return tuple(budget for budget in every if budget.most)
 
-    def counts_users(self, tenant: str) -> bool:
-        """Return whether the tokens of a tenant's users are counted: any of them may be in a group with a budget."""
-        return self.tokens_of_user(tenant) > 0 or any(item.tokens_per_day_user for item in self.groups.values())
+    def counted_of(self, tenant: str) -> tuple[Budget, ...]:
+        """Return what is counted of a tenant: its budgets, and its users' tokens if a group limits them."""
+        budgets = self.budgets_of(tenant)
+        is_limited = any(group.tokens_per_day_user for group in self.groups.values())
+        is_counted = not is_limited or any(budget.name == "tokens_per_day_user" for budget in budgets)
+        return budgets if is_counted else (*budgets, Budget("tokens_per_day_user", 0))
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetShare:
-    """The share of a day's tokens that is spent, before a query and after it."""
+    """The share of a budget that is spent, before a query and after it."""
 
+    budget: Budget
     before: float
     after: float
 
@@ -126,16 +190,14 @@ class Allowances:
         return None if wait is None else Problem(ProblemCode.RATE_LIMITED, retry_after_seconds=wait)
 
     async def spent(self, caller: Credential) -> Problem | None:
-        """Return the refusal of a tenant or a user whose tokens for today are used up, else None. BusTrouble."""
-        now, tenant, user = self._clock(), caller.tenant, caller.user
-        for budget, key, whose in (
-            (self._allowed.tokens_of(tenant), _day_key(now, tenant), "the tenant's"),
-            (self._allowed.tokens_of_user(tenant, caller.group), _day_key(now, tenant, user), "the person's"),
-        ):
-            if budget and await self._spent_today(key) >= budget:
+        """Return the refusal of a tenant or a user whose budget for today is used up, else None. BusTrouble."""
+        now = self._clock()
+        for budget in self._allowed.budgets_of(caller.tenant, caller.group):
+            if await self._spent_today(budget.key(now, caller.tenant, caller.user)) >= budget.most:
+                whose = "the person's" if budget.is_users else "the tenant's"
                 return Problem(
                     ProblemCode.TOKENS_SPENT,
-                    f"{whose} allowance is renewed at midnight UTC",
+                    f"{whose} allowance ({budget.name}) is renewed at midnight UTC",
                     retry_after_seconds=math.ceil((_DAY_MS - now % _DAY_MS) / 1_000),
                 )
         return None
@@ -184,20 +246,16 @@ class Allowances:
             known = self._spent[key] = (int(data or b"0"), now)
         return known[0]
 
-    def is_metered(self, tenant: str) -> bool:
-        """Return whether the tenant's tokens, or those of its users, are counted."""
-        return self._allowed.tokens_of(tenant) > 0 or self._allowed.counts_users(tenant)
-
-    async def spend(self, tenant: str, user: str, query: str, tokens: int) -> BudgetShare | None:
-        """Count a query's tokens, once; return the tenant's share of its day before and after, None without a budget. BusTrouble."""
-        now = self._clock()
-        if self._allowed.counts_users(tenant):
-            await self._add(_day_key(now, tenant, user), f"{query}.user", tokens)
-        budget = self._allowed.tokens_of(tenant)
-        if not budget:
-            return None
-        after = await self._add(_day_key(now, tenant), query, tokens)
-        return BudgetShare((after - tokens) / budget, after / budget)
+    async def spend(self, tenant: str, user: str, query: str, use: ModelUse) -> tuple[BudgetShare, ...]:
+        """Count what a query took, once; return the share of each budget that it takes of. BusTrouble."""
+        now, shares = self._clock(), list[BudgetShare]()
+        for budget in self._allowed.counted_of(tenant):
+            if taken := budget.taken_by(use):
+                once = f"{query}.user" if budget.is_users else query
+                after = await self._add(budget.key(now, tenant, user), once, taken)
+                if budget.most:
+                    shares.append(BudgetShare(budget, (after - taken) / budget.most, after / budget.most))
+        return tuple(shares)
 
     async def _add(self, key: str, once: str, tokens: int) -> int:
         for _ in range(TRIES_MAX):
@@ -205,11 +263,11 @@ class Allowances:
             after = int(data or b"0") + tokens
             if await self._counters.write(key, str(after).encode(), revision, once=once):
                 return after
-        raise BusTrouble("the tokens could not be counted: too many others count")
+        raise BusTrouble("what models took could not be counted: too many others count")
 
 
 class Meter:
-    """Counts the tokens of finished queries, of tenants and users that have a budget."""
+    """Counts what finished queries took of models, of tenants and users that have a budget."""
 
     def __init__(self, allowances: Allowances, metrics: Metrics) -> None:
         self._allowances = allowances
@@ -217,25 +275,20 @@ class Meter:
 
     async def count(self, envelope: Envelope[Any]) -> None:
         """Count what a query used, summaries and calls without a statement included. BusTrouble."""
-        tenant, used = envelope.tenant, envelope.model_use.tokens
-        if not used or not self._allowances.is_metered(tenant):
-            return
-        share = await self._allowances.spend(tenant, envelope.user, envelope.query_id, used)
-        if share is None:
-            return
-        self._metrics.tenant_budget(tenant, share.after)
-        if share.before < WARNED_SHARE <= share.after:
-            _log.warning(
-                "tokens.nearly_spent",
-                tenant=tenant,
-                spent_percent=round(100 * share.after),
-                next="raise tokens_per_day in QUERYBUS_TENANT_LIMITS, or wait for midnight UTC",
-            )
-
-
-def _day_key(now_ms: int, tenant: str, user: str | None = None) -> str:
-    day = dt.datetime.fromtimestamp(now_ms / 1_000, tz=dt.UTC).strftime("%Y%m%d")
-    return f"tokens.{token(tenant)}.{day}" + ("" if user is None else f".{token(user)}")
+        tenant = envelope.tenant
+        shares = await self._allowances.spend(tenant, envelope.user, envelope.query_id, envelope.model_use)
+        of_tenant = [share.after for share in shares if not share.budget.is_users]
+        if of_tenant:
+            self._metrics.tenant_budget(tenant, max(of_tenant))
+        for share in shares:
+            if share.before < WARNED_SHARE <= share.after:
+                _log.warning(
+                    "budget.nearly_spent",
+                    tenant=tenant,
+                    budget=share.budget.name,
+                    spent_percent=round(100 * share.after),
+                    next=f"raise {share.budget.name} in QUERYBUS_TENANT_LIMITS, or wait for midnight UTC",
+                )
 
 
 def _kept(data: bytes) -> _Kept | None:

@@ -28,6 +28,7 @@ _ENUM_OPTIONS: Final[Mapping[str, Any]] = {
     "execution_mode": service.ExecutionMode,
     "on_execution_failure": service.OnExecutionFailure,
     "repair_policy": service.RepairPolicy,
+    "effort": service.Effort,
 }
 
 

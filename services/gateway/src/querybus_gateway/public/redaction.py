@@ -157,9 +157,11 @@ def public_event(envelope: Envelope[Any], audience: Audience) -> Json:
             if is_analyst:
                 view |= {"detail": body.detail, "sql": body.draft.sql if body.draft else None}
         case Returned():
-            view |= {"code": body.advice.code.value}
+            if body.advice is not None:
+                view |= {"code": body.advice.code.value}
             if is_analyst:
-                view |= {"detail": body.advice.detail, "sql": body.draft.sql if body.draft else None}
+                detail = body.advice.detail if body.advice is not None else ""
+                view |= {"detail": detail, "sql": body.draft.sql if body.draft else None}
         case Drafted():
             if is_analyst:
                 view |= {

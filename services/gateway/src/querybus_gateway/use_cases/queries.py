@@ -7,8 +7,8 @@ analyst; for everybody else it does not exist. Nothing here says an outcome that
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncGenerator, Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
 from querybus.bus.log.journal import LogTooLong
@@ -17,15 +17,14 @@ from querybus.core.credential import Credential
 from querybus.core.envelope import Envelope, Undecodable, decode
 from querybus.core.ids import is_id
 from querybus.core.messages import Asked, Clarifies, Finished, ForkedFrom, Outcome
-from querybus.core.options import OptionCaps, RepairPolicy
 from querybus.core.requests.refinement import Refinement
 from querybus.core.stored.preferences import Preferences
 from querybus.core.subjects import EventName, token
 from querybus.core.topology import SUBMITTED_MAX
 from querybus.ops.clock import Clock, RandomBits
 from querybus.ops.log import get_log
-from querybus_gateway.access.quotas import Allowances
-from querybus_gateway.admit import RANDOM_BITS, WAIT_SECONDS_MAX, AskRequest, Chance, RequestOptions, admit
+from querybus_gateway.access.quotas import Allowances, Limits
+from querybus_gateway.admit import RANDOM_BITS, WAIT_SECONDS_MAX, AskRequest, Chance, admit
 from querybus_gateway.lifecycle.conclusions import cancelled, finished_of, is_concluded, outcome_of
 from querybus_gateway.lifecycle.in_flight import OPEN_QUERIES_MAX
 from querybus_gateway.lifecycle.replica import Replica
@@ -70,16 +69,6 @@ BUS_RETRY_SECONDS: Final = 2
 HELD_MAX: Final = SUBMITTED_MAX
 """Queries of a tenant that may wait: as many as one replica holds, so that each is ended at its deadline."""
 _log = get_log(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What the server allows, and takes where a request is silent."""
-
-    caps: OptionCaps = field(default_factory=OptionCaps)
-    defaults: RequestOptions = field(default_factory=RequestOptions)
-    repair_policies: Mapping[str, RepairPolicy] = field(default_factory=dict[str, RepairPolicy])
-    """Who repairs, by tenant, where a request does not say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,7 +231,7 @@ class Queries:
             credential,
             Chance(self._clock(), self._random_bits(RANDOM_BITS)),
             connections=await self._ports.connections.names(credential.tenant),
-            caps=self._admission.limits.caps,
+            caps=self._admission.limits.caps_of(credential.tenant),
             defaults=self._admission.limits.defaults,
             idempotency_key=idempotency_key,
             thread_until_sequence=until_sequence,
@@ -281,7 +270,7 @@ class Queries:
             said = OptionDefaults(limits.defaults, policy, await self._preferred(credential))
         except BusTrouble as trouble:
             return _trouble(trouble)
-        return options_view(credential, limits.caps, said)
+        return options_view(credential, limits.caps_of(credential.tenant), said)
 
     async def _preferred(self, credential: Credential) -> Preferences:
         """Return what the caller prefers. BusTrouble."""

@@ -36,6 +36,13 @@ class OnExecutionFailure(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ON_EXECUTION_FAILURE_REPAIR_FIRST: _ClassVar[OnExecutionFailure]
     ON_EXECUTION_FAILURE_CLARIFY_FIRST: _ClassVar[OnExecutionFailure]
 
+class Effort(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    EFFORT_UNSPECIFIED: _ClassVar[Effort]
+    EFFORT_QUICK: _ClassVar[Effort]
+    EFFORT_STANDARD: _ClassVar[Effort]
+    EFFORT_THOROUGH: _ClassVar[Effort]
+
 class RepairPolicy(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     REPAIR_POLICY_UNSPECIFIED: _ClassVar[RepairPolicy]
@@ -80,6 +87,10 @@ EXECUTION_MODE_ALLOW_EXECUTION: ExecutionMode
 ON_EXECUTION_FAILURE_UNSPECIFIED: OnExecutionFailure
 ON_EXECUTION_FAILURE_REPAIR_FIRST: OnExecutionFailure
 ON_EXECUTION_FAILURE_CLARIFY_FIRST: OnExecutionFailure
+EFFORT_UNSPECIFIED: Effort
+EFFORT_QUICK: Effort
+EFFORT_STANDARD: Effort
+EFFORT_THOROUGH: Effort
 REPAIR_POLICY_UNSPECIFIED: RepairPolicy
 REPAIR_POLICY_RULES_FIRST: RepairPolicy
 REPAIR_POLICY_MODEL_FIRST: RepairPolicy
@@ -99,7 +110,7 @@ PICTURE_FORMAT_SVG: PictureFormat
 PICTURE_FORMAT_PNG: PictureFormat
 
 class Options(_message.Message):
-    __slots__ = ("mode", "execution_mode", "enable_syntax_validation", "enable_forbidden_check", "enable_auto_repair", "on_execution_failure", "allow_llm_to_see_data", "retries_max", "rows_max", "page_size", "summary", "chart", "dry_run", "deadline_seconds", "model", "language", "today", "repair_policy", "stream_tokens", "count_total", "second_draft", "cross_check", "only_verified")
+    __slots__ = ("mode", "execution_mode", "enable_syntax_validation", "enable_forbidden_check", "enable_auto_repair", "on_execution_failure", "allow_llm_to_see_data", "retries_max", "rows_max", "page_size", "summary", "chart", "dry_run", "deadline_seconds", "model", "language", "today", "repair_policy", "stream_tokens", "count_total", "second_draft", "cross_check", "only_verified", "effort")
     MODE_FIELD_NUMBER: _ClassVar[int]
     EXECUTION_MODE_FIELD_NUMBER: _ClassVar[int]
     ENABLE_SYNTAX_VALIDATION_FIELD_NUMBER: _ClassVar[int]
@@ -123,6 +134,7 @@ class Options(_message.Message):
     SECOND_DRAFT_FIELD_NUMBER: _ClassVar[int]
     CROSS_CHECK_FIELD_NUMBER: _ClassVar[int]
     ONLY_VERIFIED_FIELD_NUMBER: _ClassVar[int]
+    EFFORT_FIELD_NUMBER: _ClassVar[int]
     mode: Mode
     execution_mode: ExecutionMode
     enable_syntax_validation: bool
@@ -146,7 +158,8 @@ class Options(_message.Message):
     second_draft: bool
     cross_check: bool
     only_verified: bool
-    def __init__(self, mode: _Optional[_Union[Mode, str]] = ..., execution_mode: _Optional[_Union[ExecutionMode, str]] = ..., enable_syntax_validation: _Optional[bool] = ..., enable_forbidden_check: _Optional[bool] = ..., enable_auto_repair: _Optional[bool] = ..., on_execution_failure: _Optional[_Union[OnExecutionFailure, str]] = ..., allow_llm_to_see_data: _Optional[bool] = ..., retries_max: _Optional[int] = ..., rows_max: _Optional[int] = ..., page_size: _Optional[int] = ..., summary: _Optional[bool] = ..., chart: _Optional[str] = ..., dry_run: _Optional[bool] = ..., deadline_seconds: _Optional[float] = ..., model: _Optional[str] = ..., language: _Optional[str] = ..., today: _Optional[str] = ..., repair_policy: _Optional[_Union[RepairPolicy, str]] = ..., stream_tokens: _Optional[bool] = ..., count_total: _Optional[bool] = ..., second_draft: _Optional[bool] = ..., cross_check: _Optional[bool] = ..., only_verified: _Optional[bool] = ...) -> None: ...
+    effort: Effort
+    def __init__(self, mode: _Optional[_Union[Mode, str]] = ..., execution_mode: _Optional[_Union[ExecutionMode, str]] = ..., enable_syntax_validation: _Optional[bool] = ..., enable_forbidden_check: _Optional[bool] = ..., enable_auto_repair: _Optional[bool] = ..., on_execution_failure: _Optional[_Union[OnExecutionFailure, str]] = ..., allow_llm_to_see_data: _Optional[bool] = ..., retries_max: _Optional[int] = ..., rows_max: _Optional[int] = ..., page_size: _Optional[int] = ..., summary: _Optional[bool] = ..., chart: _Optional[str] = ..., dry_run: _Optional[bool] = ..., deadline_seconds: _Optional[float] = ..., model: _Optional[str] = ..., language: _Optional[str] = ..., today: _Optional[str] = ..., repair_policy: _Optional[_Union[RepairPolicy, str]] = ..., stream_tokens: _Optional[bool] = ..., count_total: _Optional[bool] = ..., second_draft: _Optional[bool] = ..., cross_check: _Optional[bool] = ..., only_verified: _Optional[bool] = ..., effort: _Optional[_Union[Effort, str]] = ...) -> None: ...
 
 class Question(_message.Message):
     __slots__ = ("question", "connection", "operation", "sql", "thread_id", "options", "metrics_json")

@@ -1,4 +1,4 @@
-"""A chat model whose calls are counted for one query, up to the tokens that a question may take."""
+"""A chat model whose calls are counted for one query, up to the tokens and the cost that a question may take."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from querybus_generator.ports import ChatModel
 class MeteredModel:
     """The `ChatModel` of one query. `before` is what it took at earlier stages and tries."""
 
-    def __init__(self, model: ChatModel, before: ModelUse, tokens_max: int) -> None:
-        """`tokens_max` 0 is no limit."""
+    def __init__(self, model: ChatModel, before: ModelUse, *, tokens_max: int = 0, cost_max: float = 0.0) -> None:
+        """`tokens_max` and `cost_max`, in the unit of the models' prices, are no limit at 0."""
         self._model = model
         self._before = before
         self._tokens_max = tokens_max
+        self._cost_max = cost_max
         self.use = NO_USE
 
     async def prompting(self, tenant: str, model: str | None) -> Prompting | None:
@@ -35,8 +36,12 @@ class MeteredModel:
         on_text: Callable[[str], None] | None = None,
     ) -> ModelReply | Failure:
         """Return the model's reply, or a Failure: the model's own, or that the question has used its tokens."""
-        if self._tokens_max and self._before.tokens + self.use.tokens >= self._tokens_max:
+        used = self._before.plus(self.use)
+        if self._tokens_max and used.tokens >= self._tokens_max:
             detail = f"the question has used its {self._tokens_max:,} tokens (QUERYBUS_TOKENS_PER_QUESTION)"
+            return unavailable(Fault(FaultKind.QUOTA, detail))
+        if self._cost_max and used.cost >= self._cost_max:
+            detail = f"the question has cost {used.cost:.4g} of at most {self._cost_max:g} (QUERYBUS_COST_PER_QUESTION)"
             return unavailable(Fault(FaultKind.QUOTA, detail))
         outcome = await self._model.reply(
             messages, timeout_seconds=timeout_seconds, model=model, tenant=tenant, on_text=on_text

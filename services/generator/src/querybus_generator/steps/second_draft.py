@@ -1,4 +1,4 @@
-"""A second draft beside a model's: how the built-in translator reads the question, else the model once more where it is doubtful.
+"""Further drafts beside a model's: how the built-in translator reads the question, and the model once more where drafts disagree.
 
 Drafts that came about in other ways agree by chance less often than a model agrees with itself, and reading costs no call but some
 ten milliseconds of CPU. The translator's reading counts only where it is sure; what both come to is compared by the executor
@@ -7,13 +7,19 @@ ten milliseconds of CPU. The translator's reading counts only where it is sure; 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
+from querybus.core.envelope import Envelope
 from querybus.core.failure import Failure
-from querybus.core.messages import Agreement, Analysis
+from querybus.core.messages import Analysis, Draft, Drafted, Returned
+from querybus.core.options import Agreement
 from querybus.sql.conditions.missing_value import as_held
 from querybus.sql.render import is_same_query, normalise
+from querybus.sql.write import is_change
+from querybus_generator.conversation.turns import Turn
 from querybus_generator.linking.near import Near
+from querybus_generator.ports import ChatModel
 from querybus_generator.prompts.of_subject import question_prompt
 from querybus_generator.reply.doubts import DraftDoubt, doubts_of
 from querybus_generator.reply.own_dialect import in_own_dialect
@@ -22,8 +28,8 @@ from querybus_generator.subject import Subject
 from querybus_translator import NotRead, Translated
 
 SECOND_SECONDS_MIN: Final = 5.0
-SECOND_SECONDS_SHARE: Final = 0.3
-"""Of the time that the first call had."""
+SECOND_SECONDS_SHARE: Final = 0.5
+"""Of the time that is left: the first draft is run once more behind it."""
 
 
 def second_by_translator(
@@ -49,37 +55,55 @@ def second_by_translator(
     return analysis.model_copy(update=said), reading.sql
 
 
-async def second_by_model(
-    subject: Subject, asked: str, sql: str, analysis: Analysis, seconds: float, near: Near
-) -> tuple[Analysis, str | None]:
-    """Return the analysis with what a second call came to, and its draft where that is another statement.
+async def draft_beside(subject: Subject, body: Returned, draft: Draft, seconds: float) -> Envelope[Drafted]:
+    """Return the draft that ran, once more, with another of the model's beside it: by a prompt that is built otherwise.
 
-    It is asked for once and of a doubtful draft only, with another schema text and no examples; what a model says of it beyond
-    the statement is not used.
+    Where no other comes of the call the first goes on alone. What a model says beyond the statement is not used.
     """
-    catalog = subject.catalog
-    # What has to be repaired is drafted again anyhow; as long again as the first might have taken leaves nothing for what follows.
-    is_doubtful = bool(set(analysis.doubts) - {DraftDoubt.UNKNOWN_NAME.value})
-    if not is_doubtful or subject.model is None or seconds < SECOND_SECONDS_MIN:
-        return analysis, None
-    question = question_prompt(subject, asked, near, turns=subject.turns, attempts=(), advice=None, is_second=True)
-    reply = await subject.model.reply(
+    analysis, alternative = body.analysis, body.alternative_sql
+    model = subject.model if seconds >= SECOND_SECONDS_MIN else None
+    sql = None if model is None else await _further_draft(subject, model, seconds)
+    if sql is not None and alternative is None and not analysis.second_reading:
+        if normalise(sql, draft.dialect) == normalise(draft.sql, draft.dialect):
+            analysis = analysis.model_copy(update={"agreement": Agreement.SAME_STATEMENT})
+        else:
+            alternative = sql
+            if doubts_of(sql, subject.question, subject.prepared.index):
+                analysis = analysis.model_copy(update={"doubts": (*analysis.doubts, DraftDoubt.SECOND_DOUBTFUL)})
+    elif sql is not None:
+        analysis = analysis.model_copy(update={"votes_sql": (*analysis.votes_sql, sql)})
+    again = Drafted(
+        draft=draft, operation=body.operation, analysis=analysis, alternative_sql=alternative, notes=body.notes
+    )
+    # It is the try that ran, not one more.
+    return subject.envelope.with_body(again)
+
+
+async def _further_draft(subject: Subject, model: ChatModel, seconds: float) -> str | None:
+    """Return another draft of the model; None where no statement comes in time.
+
+    The linked tables stand in another order and no examples; for a third draft the model plans before it writes.
+    """
+    catalog, asked = subject.catalog, asked_in_thread(subject, subject.prompt_turns)
+    if subject.envelope.retries.vote > 1:
+        subject = replace(subject, prompting=subject.prompting.model_copy(update={"reasoning": "short"}))
+    question = question_prompt(
+        subject, asked, Near(), turns=subject.prompt_turns, attempts=(), advice=None, is_second=True
+    )
+    reply = await model.reply(
         question.messages,
         timeout_seconds=seconds * SECOND_SECONDS_SHARE,
         model=subject.envelope.options.model,
         tenant=subject.envelope.tenant,
     )
-    if isinstance(reply, Failure):
-        return analysis, None
-    tokens = {"tokens_in": analysis.tokens_in + reply.tokens_in, "tokens_out": analysis.tokens_out + reply.tokens_out}
-    analysis = analysis.model_copy(update=tokens)
-    said = read_reply(reply.text, catalog.dialect, is_cut=reply.is_cut)
-    if isinstance(said, Failure):
-        return analysis, None
-    own = in_own_dialect(said.sql, catalog)
-    second = as_held(own, catalog.dialect, catalog, subject.prepared.policy).sql
-    if normalise(second, catalog.dialect) == normalise(sql, catalog.dialect):
-        return analysis.model_copy(update={"agreement": Agreement.SAME_STATEMENT}), None
-    if doubts_of(second, subject.question, subject.prepared.index, asked=asked):
-        analysis = analysis.model_copy(update={"doubts": (*analysis.doubts, DraftDoubt.SECOND_DOUBTFUL)})
-    return analysis, second
+    said = reply if isinstance(reply, Failure) else read_reply(reply.text, catalog.dialect, is_cut=reply.is_cut)
+    if isinstance(said, Failure) or is_change(said.sql, catalog.dialect):
+        return None
+    return as_held(in_own_dialect(said.sql, catalog), catalog.dialect, catalog, subject.prepared.policy).sql
+
+
+def asked_in_thread(subject: Subject, turns: tuple[Turn, ...]) -> str:
+    """Return what is linked: what goes on from the thread names its tables there."""
+    if subject.envelope.enriched_question or not turns:
+        return subject.question
+    return "\n".join((subject.question, *(turn.question for turn in turns[-3:])))

@@ -7,8 +7,10 @@ from typing import Final
 
 from querybus.core.catalog import Catalog, Table
 from querybus.core.envelope import Envelope
+from querybus.core.failure import Failure
 from querybus.core.messages import Analysis, Concluded
-from querybus.llm.dialogue import ChatMessage, ModelReply
+from querybus.llm.dialogue import ChatMessage, ModelReply, use_of
+from querybus.llm.errors import Fault, FaultKind, unavailable
 from querybus.sql.names.visible_catalog import visible
 from querybus.text.labels import column_label, table_label
 from querybus_generator.prompts.template import fill
@@ -32,7 +34,10 @@ _OF_THE_MODEL: Final[frozenset[ChatTopic]] = frozenset({"greeting", "thanks"})
 
 
 async def talk(subject: Subject) -> Envelope[Concluded]:
-    """Reply by the texts, or by the model to small talk, in words that the audience may read."""
+    """Reply by the texts, or by the model to small talk, in words that the audience may read.
+
+    Where the model gives no reply, the analysis of a text says why.
+    """
     envelope = subject.envelope
     meaning = meaning_of(subject)
     if meaning is not None:
@@ -43,7 +48,9 @@ async def talk(subject: Subject) -> Envelope[Concluded]:
     analysis = Analysis()
     if subject.model is not None and (topic is None or topic in _OF_THE_MODEL):
         said = await _model_reply(subject, subjects)
-        if said is not None:
+        if isinstance(said, Failure):
+            analysis = said.on(analysis)
+        else:
             reply = said.text.strip()[:REPLY_LENGTH_MAX]
             analysis = Analysis(model=said.model, tokens_in=said.tokens_in, tokens_out=said.tokens_out)
     return concluded_reply(subject, reply, analysis)
@@ -131,7 +138,7 @@ def _table_line(table: Table, subject: Subject) -> str:
     return f"- {called}{'：' if language == 'zh' else ': '}{listed}{more}"
 
 
-async def _model_reply(subject: Subject, subjects: tuple[str, ...]) -> ModelReply | None:
+async def _model_reply(subject: Subject, subjects: tuple[str, ...]) -> ModelReply | Failure:
     assert subject.model is not None  # noqa: S101 - the caller has looked
     listed = subject_list(subjects, subject.envelope.language)
     system = fill(subject.texts.chat, {"subjects": listed, "examples": ""}).strip()
@@ -141,4 +148,6 @@ async def _model_reply(subject: Subject, subjects: tuple[str, ...]) -> ModelRepl
         model=subject.envelope.options.model,
         tenant=subject.envelope.tenant,
     )
-    return said if isinstance(said, ModelReply) and said.text.strip() else None
+    if isinstance(said, ModelReply) and not said.text.strip():
+        return unavailable(Fault(FaultKind.EMPTY, "the reply is empty", use=use_of(said)))
+    return said

@@ -7,13 +7,8 @@ from typing import Final
 
 from querybus.core.envelope import Envelope
 from querybus.core.failure import TRAITS, FailureCode
-from querybus.core.messages import (
-    Agreement,
-    Concluded,
-    Origin,
-    Outcome,
-    Result,
-)
+from querybus.core.messages import Concluded, Origin, Outcome, Result
+from querybus.core.options import Agreement
 from querybus.core.subjects import StageName
 from querybus.sql.check import NOT_ASKED_NOTE
 from querybus_presenter.doubts import Doubt
@@ -39,8 +34,9 @@ def notes_of(
     if agreement in _AGREED and body.analysis.second_reading and body.outcome is Outcome.ANSWERED and not doubtful:
         said = (texts.notes["agreed"], *said)
     if agreement is not None and agreement in _SAID_OF_AGREEMENT and body.outcome is Outcome.ANSWERED:
+        key = "outvoted" if agreement is Agreement.REPLACED and body.analysis.votes else agreement.value
         reading = (body.analysis.second_reading or "").rstrip(".。") if may_say(body.analysis.second_reading) else ""
-        said = (texts.notes[f"{agreement.value}_as" if reading else agreement.value].format(reading=reading), *said)
+        said = (texts.notes[f"{key}_as" if reading else key].format(reading=reading), *said)
     stand_in = stand_in_note(envelope, texts)
     if envelope.audience != "business":
         return (*stand_in, *body.notes, *result.warnings, *said)
@@ -117,11 +113,13 @@ _SAID_BY_MODEL: Final = frozenset(
 
 
 def stand_in_note(envelope: Envelope[Concluded], texts: Texts) -> tuple[str, ...]:
-    """Return why the translator read the question in a model's place; an analyst learns the fault as well."""
+    """Return why the translator or a prepared text stands in a model's place; an analyst learns the fault as well."""
     analysis = envelope.body.analysis
-    if analysis.model_trouble is None or envelope.body.outcome not in _READ_BY_TRANSLATOR:
+    outcome = envelope.body.outcome
+    if analysis.model_trouble is None or outcome not in (*_READ_BY_TRANSLATOR, Outcome.REPLIED):
         return ()
-    said = texts.notes["stand_in"].format(cause=texts.model_trouble[analysis.model_trouble].rstrip(".。"))
+    key = "prepared_reply" if outcome is Outcome.REPLIED else "stand_in"
+    said = texts.notes[key].format(cause=texts.model_trouble[analysis.model_trouble].rstrip(".。"))
     if envelope.audience == "business" or not analysis.model_detail:
         return (said,)
     return (texts.notes["stand_in_detail"].format(note=said, detail=analysis.model_detail),)

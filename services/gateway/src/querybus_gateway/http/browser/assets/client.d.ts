@@ -158,6 +158,7 @@ export interface Token { token: string; expires_at: number }
 export interface AskOptions {
   connection?: string;
   threadId?: string;
+  /** docs/options.md lists them, such as `{ effort: "thorough" }`. */
   options?: Record<string, unknown>;
   operation?: "ask" | "generate" | "run" | "validate" | "explain";
   sql?: string;

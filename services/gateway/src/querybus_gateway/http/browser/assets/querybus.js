@@ -348,6 +348,7 @@ class QueryBusChat extends HTMLElement {
         },
       },
       this.#connectionChoice(),
+      this.#effortChoice(),
       field,
       h("button", { type: "submit", class: "main" }, texts.ask),
     );
@@ -369,9 +370,17 @@ class QueryBusChat extends HTMLElement {
     return h("label", { class: "connection quiet" }, this.#texts.connection, choice);
   }
 
+  /** For analysts: what a model may be asked for one answer. */
+  #effortChoice() {
+    if (this.#me.audience !== "analyst") return null;
+    const { effort, efforts } = this.#texts;
+    const choice = h("select", {}, Object.entries(efforts).map(([name, text]) => h("option", { value: name }, text)));
+    return h("label", { class: "connection effort quiet" }, effort, choice);
+  }
+
   /** The connection that the page or the person has chosen; undefined where the question is to find it. */
   get #connection() {
-    return this.getAttribute("connection") || this.shadowRoot.querySelector(".connection select")?.value || undefined;
+    return this.getAttribute("connection") || this.shadowRoot.querySelector(".connection:not(.effort) select")?.value || undefined;
   }
 
   get #log() {
@@ -522,7 +531,9 @@ class QueryBusChat extends HTMLElement {
 
   async #ask(question, connection = this.#connection) {
     const more = { connection, threadId: this.#thread ?? undefined };
-    await this.#goOn((key) => this.#bus.submit(question, { ...more, key, options: { language: detected(question, this.#language) } }), question);
+    const effort = this.shadowRoot.querySelector(".effort select")?.value;
+    const options = { language: detected(question, this.#language), ...(effort ? { effort } : {}) };
+    await this.#goOn((key) => this.#bus.submit(question, { ...more, key, options }), question);
   }
 
   /** Begin a query and show it as the thread's next turn; `begin` may be called again with nothing asked twice. */
