@@ -210,6 +210,18 @@ def boards_of(kept: Stores, queries: Queries, *, clock: Clock) -> BoardCases:
     return BoardCases(queries, kept.boards, kept.catalogs, clock=clock, random_bits=system_random_bits)
 
 
+def confirmations_of(kept: Stores, queries: Queries, *, clock: Clock) -> Confirmations:
+    """Return the use case of changes that a person confirms."""
+    return Confirmations(
+        queries,
+        log=kept.journal,
+        events=kept.events,
+        open_queries=kept.replica.open_queries,
+        clock=clock,
+        audit=kept.audit,
+    )
+
+
 def use_cases_of(
     broker: BusBroker,
     kept: Stores,
@@ -235,14 +247,7 @@ def use_cases_of(
         batches=Batches(queries, kept.batches, clock=clock, random_bits=system_random_bits),
         results=results,
         charts=Charts(queries, pictures),
-        confirmations=Confirmations(
-            queries,
-            log=kept.journal,
-            events=kept.events,
-            open_queries=kept.replica.open_queries,
-            clock=clock,
-            audit=kept.audit,
-        ),
+        confirmations=confirmations_of(kept, queries, clock=clock),
         waiting=WaitingChanges(Endings(broker), kept.journal, kept.connections, clock=clock),
         credentials=kept.credentials,
         callers=callers,
