@@ -29,7 +29,7 @@ CREATE TABLE orders (id integer PRIMARY KEY, customer_id integer REFERENCES cust
 INSERT INTO customers VALUES (1, 'Ann', 'a@x.org', 'Lyon'), (2, 'Bob', 'b@x.org', 'Paris'), (3, 'Cid', 'c@x.org', 'Lyon');
 INSERT INTO orders VALUES (1, 1, 10.50), (2, 1, 20);
 """
-UGLY = "CREATE TABLE TBL_PTNT (PTNT_ID integer, NM_X text, QZ integer); INSERT INTO TBL_PTNT VALUES (1, 'a', 2);"
+UGLY = "CREATE TABLE TBL_QXZW (QXZW_ID integer, NM_X text, QZ integer); INSERT INTO TBL_QXZW VALUES (1, 'a', 2);"
 pytestmark = pytest.mark.connected
 
 

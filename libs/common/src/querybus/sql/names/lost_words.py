@@ -50,7 +50,7 @@ def lost_word(
 
     `names`: words that our own rewriting replaces, in lower case: names of WITH tables, schemas, and a limit that was lowered.
     """
-    rewrites = _rewrites().get(dialect.value)
+    rewrites = _rewrites()[dialect.value]
     if rewrites is None or _has_all(rendered, written):
         return None
     before, after = Counter(_written_words(written, rewrites)), Counter(_rendered_words(rendered))
@@ -138,6 +138,8 @@ def _number(text: str) -> str:
 
 
 @cache
-def _rewrites() -> Mapping[str, Mapping[str, str]]:
+def _rewrites() -> Mapping[str, Mapping[str, str] | None]:
+    """Return the rewrites by engine, None of an engine whose words are not compared."""
     tables = tomllib.loads(Path(__file__).with_name("rewrites.toml").read_text())
-    return {engine: {word: entry[0] for word, entry in table.items()} for engine, table in tables.items()}
+    uncompared: dict[str, None] = dict.fromkeys(tables.pop("uncompared"))
+    return {engine: {word: entry[0] for word, entry in table.items()} for engine, table in tables.items()} | uncompared
