@@ -15,13 +15,9 @@ from querybus.sql.check import Checked, check_in_doubt
 from querybus.sql.names.lost_words import lost_word
 from querybus.sql.parse import GRAMMARS, Statement, parse
 
-REWRITES: dict[str, dict[str, list[str]]] = {
-    name: table
-    for name, table in tomllib.loads(
-        resources.files("querybus.sql.names").joinpath("rewrites.toml").read_text()
-    ).items()
-    if name != "uncompared"
-}
+REWRITES: dict[str, dict[str, list[str]]] = tomllib.loads(
+    resources.files("querybus.sql.names").joinpath("rewrites.toml").read_text()
+)
 
 
 def rendered(sql: str, dialect: Dialect) -> Checked | Failure:

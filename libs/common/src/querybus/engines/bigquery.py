@@ -122,4 +122,5 @@ BIGQUERY: Final = Engine(
     chooses_ambiguous_columns=False,
     converts_to_compare=False,
     tries_patterns_on_statistics=False,
+    rewrites=None,
 )

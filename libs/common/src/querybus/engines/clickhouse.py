@@ -162,4 +162,5 @@ CLICKHOUSE: Final = Engine(
     chooses_ambiguous_columns=True,
     converts_to_compare=True,
     tries_patterns_on_statistics=False,
+    rewrites="clickhouse",
 )

@@ -142,4 +142,5 @@ DUCKDB: Final = Engine(
     chooses_ambiguous_columns=False,
     converts_to_compare=True,
     tries_patterns_on_statistics=False,
+    rewrites="duckdb",
 )

@@ -109,4 +109,5 @@ MYSQL: Final = Engine(
     chooses_ambiguous_columns=False,
     converts_to_compare=True,
     tries_patterns_on_statistics=False,
+    rewrites="mysql",
 )

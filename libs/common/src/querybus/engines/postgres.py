@@ -133,4 +133,5 @@ POSTGRESQL: Final = Engine(
     chooses_ambiguous_columns=False,
     converts_to_compare=False,
     tries_patterns_on_statistics=True,
+    rewrites="postgres",
 )

@@ -264,6 +264,8 @@ class Engine:
     """
     tries_patterns_on_statistics: bool
     """Whether the planner holds a LIKE pattern against values that its statistics keep, and reports a bad one."""
+    rewrites: str | None
+    """The table of `sql/names/rewrites.toml` with its proven rewrites; None: no server of it runs in tests, so words are not compared."""
 
     @cached_property
     def folds_to_upper(self) -> bool:

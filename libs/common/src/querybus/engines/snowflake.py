@@ -123,4 +123,5 @@ SNOWFLAKE: Final = Engine(
     chooses_ambiguous_columns=False,
     converts_to_compare=True,
     tries_patterns_on_statistics=False,
+    rewrites=None,
 )

@@ -105,4 +105,5 @@ SQLITE: Final = Engine(
     chooses_ambiguous_columns=False,
     converts_to_compare=False,
     tries_patterns_on_statistics=False,
+    rewrites="sqlite",
 )

@@ -18,6 +18,7 @@ from typing import Any, Final
 from sqlglot import TokenType
 
 from querybus.core.catalog import Dialect
+from querybus.engines import ENGINES
 
 _UNCOUNTED: Final = frozenset((*"()[]{},;.:", "as", "asc", "inner", "outer", "from"))
 """Words that may be written or left out: FROM stands for a comma between arguments as well."""
@@ -50,9 +51,10 @@ def lost_word(
 
     `names`: words that our own rewriting replaces, in lower case: names of WITH tables, schemas, and a limit that was lowered.
     """
-    rewrites = _rewrites()[dialect.value]
-    if rewrites is None or _has_all(rendered, written):
+    table = ENGINES[dialect].rewrites
+    if table is None or _has_all(rendered, written):
         return None
+    rewrites = _rewrites()[table]
     before, after = Counter(_written_words(written, rewrites)), Counter(_rendered_words(rendered))
     lost = [word for word, count in before.items() if count > after[word]]
     if not lost:
@@ -138,8 +140,6 @@ def _number(text: str) -> str:
 
 
 @cache
-def _rewrites() -> Mapping[str, Mapping[str, str] | None]:
-    """Return the rewrites by engine, None of an engine whose words are not compared."""
+def _rewrites() -> Mapping[str, Mapping[str, str]]:
     tables = tomllib.loads(Path(__file__).with_name("rewrites.toml").read_text())
-    uncompared: dict[str, None] = dict.fromkeys(tables.pop("uncompared"))
-    return {engine: {word: entry[0] for word, entry in table.items()} for engine, table in tables.items()} | uncompared
+    return {engine: {word: entry[0] for word, entry in table.items()} for engine, table in tables.items()}
