@@ -147,7 +147,7 @@ WRONG = [
     ("logs folder", 2, "folder"),
     ("logs --level loud", 2, "warning"),
     ("logs", 2, "which logs?"),
-    ("confirm x", 2, "--hash"),
+    ("confirm x", 2, "at a terminal"),
     ("confirm x --hash y", 2, "at a terminal"),
     # What was taught and defined.
     ("knowledge import missing.yaml", 2, "missing.yaml"),

@@ -34,7 +34,7 @@ SERVICES = ("gateway", "generator", "validator", "executor", "recovery", "presen
 
 EVENTS = {
     "asked": {"gateway"},
-    "returned": {"recovery"},
+    "returned": {"recovery", "executor"},
     "drafted": {"generator", "recovery"},
     "confirmed": {"gateway"},
     "approved": {"validator"},

@@ -15,7 +15,7 @@ import pytest
 from nats.js.errors import APIError
 
 from querybus.bus.admin.embedded_server import EmbeddedNats
-from querybus.bus.admin.health import BusHealth, health_trouble
+from querybus.bus.admin.gauges import BusHealth, health_trouble
 from querybus.core.topology import EVENTS, RESULTS, SUBMIT, THREADS
 from querybus.ops.metrics import Metrics
 from querybus_cli.local import keep_bus as module

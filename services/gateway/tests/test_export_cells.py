@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from querybus_gateway.use_cases.results.export import csv_cell
+from querybus.text.rows.csv_cells import csv_cell
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from querybus.bus.admin.embedded_server import EmbeddedNats, EmbeddedNatsError
-from querybus.bus.admin.health import health_trouble
+from querybus.bus.admin.gauges import health_trouble
 
 LOOK_SECONDS: Final = 2.0
 FAILING_SECONDS: Final = 10.0

@@ -79,7 +79,8 @@ def settings_of(service: StageName, bus: EmbeddedBus, plan: StackPlan) -> dict[s
         "environment": plan.environment,
         "nats_url": bus.url,
         "nats_password": bus.password(service),
-        "nats_monitoring_url": bus.monitoring_url,
+        # Nobody looks after the bus of one command.
+        "nats_monitoring_url": bus.monitoring_url if plan.serves_http else "",
         **({} if plan.keeps_traces else {"trace_ratio": 0.0}),
     }
     if plan.store is not None and service in (StageName.GENERATOR, StageName.PRESENTER):

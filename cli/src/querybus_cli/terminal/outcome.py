@@ -5,7 +5,6 @@ The functions here are pure but for the console that is passed in.
 
 from __future__ import annotations
 
-import csv
 import datetime as dt
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -86,10 +85,15 @@ def as_json(answer: Answer) -> dict[str, Any]:
 
 
 def write_rows(answer: Answer, rows: Iterable[Sequence[object]], out: TextIO) -> None:
-    """Write a result as CSV: labels, then rows; NULL is empty."""
+    """Write a result as CSV: labels, then rows; NULL is empty, and no cell is a formula."""
+    # Loaded where a result is written: one answer at the terminal needs neither.
+    import csv
+
+    from querybus.text.rows.csv_cells import csv_cell
+
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([column["label"] for column in answer.get("columns") or ()])
-    writer.writerows(rows)
+    writer.writerow([csv_cell(column["label"]) for column in answer.get("columns") or ()])
+    writer.writerows([csv_cell(cell) for cell in row] for row in rows)
 
 
 def show(answer: Answer, console: Console, *, with_path: bool = False) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Final, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from querybus.core.credential import Credential
 from querybus.core.envelope import QUESTION_BYTES_MAX, Envelope, PathStep
@@ -48,15 +48,6 @@ class RequestOptions(Options):
     """The options as a request may set them: an unknown one is refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _drop_second_draft(cls, values: Any) -> Any:
-        """Take `second_draft` as long as clients send it; what it asks for has become `effort`."""
-        if not isinstance(values, dict) or "second_draft" not in values:
-            return values
-        read: dict[str, Any] = {"effort": "quick"} if values["second_draft"] is False else {}
-        return read | {name: value for name, value in values.items() if name != "second_draft"}
 
 
 _NO_DEFAULTS: Final = RequestOptions()
@@ -100,7 +91,7 @@ def read(data: bytes, model: type[RequestT]) -> RequestT | Problem:
         return Problem(ProblemCode.TOO_LARGE, f"at most {BODY_BYTES_MAX} bytes are taken")
     try:
         # What is written as something else is not what was meant: 0 is no false, and true no 1.
-        return model.model_validate_json(data, strict=True)
+        return model.model_validate_json(_with_effort(data), strict=True)
     except ValidationError as error:
         faults = error.errors(include_url=False, include_input=False)[:FIELD_ERRORS_MAX]
     if any(fault["type"] == "int_type" for fault in faults) and (whole := _whole_numbers(data)) != data:
@@ -118,6 +109,22 @@ def read(data: bytes, model: type[RequestT]) -> RequestT | Problem:
         unknown = next(error for error, fault in zip(errors, faults, strict=True) if fault["type"] == "extra_forbidden")
         return Problem(ProblemCode.UNKNOWN_FIELD, f"{unknown.pointer}: {unknown.message}", errors)
     return Problem(ProblemCode.INVALID, f"{errors[0].pointer or '/'}: {errors[0].message}", errors)
+
+
+def _with_effort(data: bytes) -> bytes:
+    """Return the JSON with `effort` in place of the option before it, `second_draft`, as long as clients send that."""
+    if b'"second_draft"' not in data:
+        return data
+    try:
+        request: Any = json.loads(data)
+    except ValueError:
+        return data
+    options = request.get("options") if isinstance(request, dict) else None
+    if not isinstance(options, dict) or not isinstance(options.get("second_draft"), bool):
+        return data
+    if options.pop("second_draft") is False:
+        options.setdefault("effort", "quick")
+    return json.dumps(request, ensure_ascii=False).encode()
 
 
 def _whole_numbers(data: bytes) -> bytes:

@@ -10,7 +10,7 @@ from functools import partial
 
 from querybus.bus.admin.connections import OutsideConnections
 from querybus.bus.admin.erase import ThreadPurge
-from querybus.bus.admin.health import BusHealth
+from querybus.bus.admin.gauges import BusHealth
 from querybus.bus.application import Service, run_service
 from querybus.bus.broker import BusBroker, make_broker
 from querybus.bus.log.audit import AuditLog

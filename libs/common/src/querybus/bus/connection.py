@@ -7,19 +7,28 @@ is asynchronous: nothing is raised at the place that caused it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Final, Protocol, TypeVar, cast
 
 import nats.errors
 from nats.aio.client import Client
 
+from querybus.bus.log.publish import BusTrouble
+
 PENDING_BYTES_MAX: Final = 8 * 1_024 * 1_024
 CONNECT_TIMEOUT_SECONDS: Final = 5
 RECONNECT_WAIT_SECONDS: Final = 0.5
 START_REQUESTS_SECONDS: Final = (5.0, 10.0, 30.0)
 """How long a request at the start of a process waits for its answer, the first time and when it is made again."""
+
+LATE_PAUSE_SECONDS: Final = 0.1
+LATE_SECONDS_MAX: Final = 10.0
+"""The longest that one request is waited for: it may have been lost with the leader that it was sent to."""
+
+_until: ContextVar[float | None] = ContextVar("reads_until", default=None)
 
 Answer = TypeVar("Answer")
 
@@ -65,6 +74,35 @@ async def until_answered(request: Callable[[float], Awaitable[Answer]]) -> Answe
         with suppress(TimeoutError):
             return await request(seconds)
     return await request(START_REQUESTS_SECONDS[-1])
+
+
+@contextmanager
+def reads_until(loop_time: float) -> Generator[None]:
+    """Let the reads of a block wait for late answers until this time of the loop's clock."""
+    before = _until.set(loop_time)
+    try:
+        yield
+    finally:
+        _until.reset(before)
+
+
+async def answer_of(read: Callable[[float], Awaitable[Answer]], seconds: float) -> Answer:
+    """Return what `read` returns, which is given the seconds that it may wait. BusTrouble.
+
+    Asked again with twice the time where nothing came in time and the work at hand has time left. Fixed seconds fail
+    together with what slows down: a process that is starved of its CPU finds them over before it has looked at an
+    answer that came in time; given up, the message would come again, use up a delivery and repeat all work.
+    """
+    loop = asyncio.get_running_loop()
+    while True:
+        try:
+            return await read(seconds)
+        except BusTrouble as trouble:
+            until = _until.get()
+            if not isinstance(trouble.__cause__, TimeoutError) or until is None or loop.time() >= until:
+                raise
+        await asyncio.sleep(LATE_PAUSE_SECONDS)
+        seconds = min(2 * seconds, LATE_SECONDS_MAX)
 
 
 async def _ignore(_: Exception) -> None:

@@ -260,7 +260,7 @@ def may_vote(envelope: Envelope[Approved]) -> bool:
     """
     is_confirmed = any(step.event is EventName.CONFIRMED for step in envelope.path)
     drafts = 1 + envelope.retries.vote
-    return envelope.body.origin is Origin.MODEL and not is_confirmed and drafts < envelope.options.effort.drafts_max
+    return envelope.body.origin is Origin.MODEL and not is_confirmed and drafts < envelope.options.drafts_max
 
 
 def vote_wanted(envelope: Envelope[Approved]) -> Envelope[Returned]:

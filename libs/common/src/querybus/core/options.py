@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import datetime as dt
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 
 class Mode(StrEnum):
@@ -123,12 +123,10 @@ class Options(BaseModel):
     today: dt.date | None = Field(default=None, description="the day that counts as today")
     stream_tokens: bool = Field(default=False, description="a model's words as progress while it writes; for analysts")
 
-    @model_validator(mode="before")
-    @classmethod
-    def _read_second_draft(cls, values: Any) -> Any:
-        """Read `second_draft`, the option before `effort`: false asked for one draft."""
-        is_old = isinstance(values, dict) and values.get("second_draft") is False
-        return {"effort": Effort.QUICK} | values if is_old else values
+    @property
+    def drafts_max(self) -> int:
+        """How many drafts of a model may be compared; one where an older gateway passed on `second_draft: false`."""
+        return 1 if (self.model_extra or {}).get("second_draft") is False else self.effort.drafts_max
 
 
 class OptionCaps(BaseModel):

@@ -14,7 +14,6 @@ from importlib import resources
 from typing import Final
 
 from querybus.text.readable_name import bilingual
-from querybus_translator.language.chinese_dictionary import read_chinese_dictionary
 from querybus_translator.language.lexicon import lexicon
 from querybus_translator.language.stems import base_form
 from querybus_translator.language.time.words import time_words
@@ -53,6 +52,9 @@ def chinese_words(english: frozenset[str], *, partly: bool = False) -> Mapping[s
     >>> chinese_words(frozenset({"builder"}))["建造商"]
     frozenset({'builder'})
     """
+    # Loaded where a Chinese question meets English names: most questions need no dictionary.
+    from querybus_translator.language.chinese_dictionary import read_chinese_dictionary
+
     words = lexicon()
     agents = _agents(english)
     result: dict[str, set[str]] = defaultdict(set)

@@ -35,10 +35,10 @@ async def connection(request: Request, use_cases: UseCasesOf, name: str, credent
     return answered(request, await use_cases.catalogs.connection(name, credential))
 
 
-@router.post("/{name}/refresh", status_code=202, responses=gives(ConnectionView))
+@router.post("/{name}/refresh", status_code=202, responses=gives(ConnectionView, 202))
 async def refresh(request: Request, use_cases: UseCasesOf, name: str, credential: Caller) -> JSONResponse:
     """Ask for the tables and columns of a connection to be read again: for what is new there. For analysts."""
-    return answered(request, await use_cases.catalogs.refresh(name, credential), status=202)
+    return answered(request, await use_cases.catalogs.refresh(name, credential), 202)
 
 
 @router.get("/{name}/catalog", responses=gives(CatalogView))

@@ -3,12 +3,17 @@
 Each replica asks about its own stage's durables only, the gateway about the streams as well; the rights for both exist
 anyway. A leader alone answers such a request, so a follower's stale view is never shown. The age is too high after a
 message was given up by count, until the durable has been idle once.
+
+A server whose disk was full keeps the write error of each stream that met it, and refuses that stream's messages until
+it is started again, also when there is space. It answers pings meanwhile, and of its checks only the plain `/healthz` fails.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import urllib.error
+import urllib.request
 from datetime import datetime
 from typing import Any, Final
 
@@ -29,6 +34,10 @@ ANSWER_MS_MAX: Final = 500
 """An answer that took longer does not say well enough when it was given."""
 CLOCK_MS_MIN: Final = 1_000
 """A clock that is off by less is left alone."""
+
+HEALTH_PERIOD_SECONDS: Final = 5.0
+HEALTH_SECONDS_MAX: Final = 2.0
+HEALTH_TEXT_MAX: Final = 200
 
 _API: Final = "$JS.API"
 _FRACTION_DIGITS: Final = 6
@@ -140,6 +149,70 @@ class BusGauges:
             return None
         reported: dict[str, Any] = json.loads(answer.data)
         return None if "error" in reported else reported
+
+
+def health_trouble(monitoring_url: str) -> str | None:
+    """Return what a server says is wrong with it; None if it is well or does not answer. Blocks for HEALTH_SECONDS_MAX.
+
+    A server that does not answer here may still take messages: whether the bus answers is asked of the bus itself.
+    """
+    try:
+        urllib.request.urlopen(f"{monitoring_url.rstrip('/')}/healthz", timeout=HEALTH_SECONDS_MAX).close()  # noqa: S310 - the operator's setting
+    except urllib.error.HTTPError as refusal:
+        with refusal:
+            return _text_of(refusal)
+    except (OSError, ValueError):
+        return None
+    return None
+
+
+def _text_of(refusal: urllib.error.HTTPError) -> str:
+    try:
+        said = str(json.loads(refusal.read(HEALTH_TEXT_MAX * 10)).get("error") or "")
+    except (OSError, ValueError, AttributeError):
+        said = ""
+    return " ".join(said.split())[:HEALTH_TEXT_MAX] or f"status {refusal.code}"
+
+
+class BusHealth:
+    """Asks every server every HEALTH_PERIOD_SECONDS; the part has trouble while so many fail that no majority can store."""
+
+    def __init__(self, monitoring_urls: str, *, metrics: Metrics, period_seconds: float = HEALTH_PERIOD_SECONDS) -> None:
+        """`monitoring_urls`: those of all servers, separated by commas; none: nothing is asked."""
+        self.name = "bus-storage"
+        self.trouble: str | None = None
+        self._urls = [url.strip() for url in monitoring_urls.split(",") if url.strip()]
+        self._metrics = metrics
+        self._period_seconds = period_seconds
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Begin to ask; the first answer does not hold the start up."""
+        if self._urls:
+            self._task = asyncio.get_running_loop().create_task(self._watch(), name=self.name)
+
+    async def drain(self) -> None:
+        if self._task is not None:
+            await end(self._task)
+
+    async def ping(self) -> str | None:
+        return self.trouble
+
+    async def look(self) -> None:
+        """Ask every server once and set the gauges."""
+        answers = await asyncio.gather(*(asyncio.to_thread(health_trouble, url) for url in self._urls))
+        for url, answer in zip(self._urls, answers, strict=True):
+            self._metrics.bus_server_healthy(url.partition("://")[2] or url, healthy=answer is None)
+        failing = [answer for answer in answers if answer is not None]
+        trouble = f"the bus cannot store: {failing[0]}" if len(failing) * 2 >= len(answers) else None
+        if trouble != self.trouble:
+            _log.warning("bus.storage", trouble=trouble or "none any more", servers_failing=len(failing))
+        self.trouble = trouble
+
+    async def _watch(self) -> None:
+        while True:
+            await self.look()
+            await asyncio.sleep(self._period_seconds)
 
 
 def _milliseconds(text: str) -> int:

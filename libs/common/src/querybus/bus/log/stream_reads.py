@@ -18,7 +18,7 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.js.errors import APIError, NoStreamResponseError
 
-from querybus.bus.log.patience import answer_of
+from querybus.bus.connection import answer_of
 from querybus.bus.log.publish import BusTrouble, TooLarge
 
 READ_SECONDS_MAX: Final = 5.0

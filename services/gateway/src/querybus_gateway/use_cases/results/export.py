@@ -17,6 +17,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from querybus.bus.stores.pages import decode_page
+from querybus.text.rows.csv_cells import csv_cell
 from querybus_gateway.problems import Problem, ProblemCode
 from querybus_gateway.public.redaction import public_columns
 from querybus_gateway.use_cases.results.columnar import arrow_stream, parquet_stream
@@ -116,19 +117,6 @@ def raw_label(column: Mapping[str, Any]) -> str:
     """
     factor = (column.get("format") or {}).get("factor", 1)
     return f"{column['label']} (× {factor})" if factor < 1 else str(column["label"])
-
-
-def csv_cell(cell: object) -> object:
-    """Return a cell as CSV; a text that a spreadsheet would take for a formula gets an apostrophe before it."""
-    if isinstance(cell, bool):
-        return "true" if cell else "false"
-    if isinstance(cell, str) and cell.startswith(_FORMULA_STARTS) and _NUMBER.fullmatch(cell) is None:
-        return f"'{cell}"
-    return "" if cell is None else cell
-
-
-_FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
-_NUMBER: Final = re.compile(r"[+-]?\d+(\.\d+)?")
 
 
 def _names(export: Export) -> Sequence[str]:
