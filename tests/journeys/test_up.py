@@ -330,9 +330,9 @@ def test_a_generator_killed_between_attempts_changes_no_count(directory: Path, r
                 "POST",
                 "/v1/queries",
                 {
-                    "question": "How many customers?",
+                    # What the translator reads would be answered by its reading.
+                    "question": "Which customers hum loudly at dawn?",
                     "connection": "shop",
-                    # The translator would answer what no draft of the model's does.
                     "options": {"retries_max": retries, "deadline_seconds": 120, "effort": "quick"},
                 },
             )

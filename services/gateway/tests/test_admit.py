@@ -334,3 +334,30 @@ def test_the_modes_ordered_names_are_taken(name: str, mode: Mode) -> None:
     assert envelope_of(admitted({"question": "q", "options": {"mode": name}})).options.mode is mode
     assert code_of(admitted({"question": "q", "options": {"mode": "direct"}})) is ProblemCode.BAD_OPTIONS
     assert code_of(admitted({"question": "q", "options": {"mode": "hybrid_direct"}})) is ProblemCode.BAD_OPTIONS
+
+
+@pytest.mark.parametrize(
+    ("options", "effort"),
+    [
+        ({"second_draft": False}, "quick"),
+        ({"second_draft": True}, "standard"),
+        ({"second_draft": False, "effort": "thorough"}, "thorough"),
+    ],
+)
+def test_the_option_before_effort_is_read_beside_options_that_are_lists_or_days(
+    options: dict[str, object], effort: str
+) -> None:
+    body = {"question": "q", "options": {"today": "2026-01-31", "mode": "database", **options}}
+    found = read(json.dumps(body).encode(), AskRequest)
+    assert isinstance(found, AskRequest)
+    assert (found.options.effort.value, str(found.options.today), found.options.mode.value) == (
+        effort,
+        "2026-01-31",
+        "database",
+    )
+
+
+def test_an_option_before_effort_that_is_no_switch_is_refused() -> None:
+    found = read(b'{"question": "q", "options": {"second_draft": 0}}', AskRequest)
+    assert isinstance(found, Problem)
+    assert found.code is ProblemCode.BAD_OPTIONS

@@ -18,8 +18,8 @@ import nats.errors
 from opentelemetry.trace import SpanKind
 from pydantic_core import to_json
 
-from querybus.bus.log.journal import Entry
 from querybus.bus.connection import reads_until
+from querybus.bus.log.journal import Entry
 from querybus.bus.log.publish import (
     MESSAGE_ID,
     SIGNATURE_HEADER,

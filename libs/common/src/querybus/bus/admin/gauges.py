@@ -177,7 +177,9 @@ def _text_of(refusal: urllib.error.HTTPError) -> str:
 class BusHealth:
     """Asks every server every HEALTH_PERIOD_SECONDS; the part has trouble while so many fail that no majority can store."""
 
-    def __init__(self, monitoring_urls: str, *, metrics: Metrics, period_seconds: float = HEALTH_PERIOD_SECONDS) -> None:
+    def __init__(
+        self, monitoring_urls: str, *, metrics: Metrics, period_seconds: float = HEALTH_PERIOD_SECONDS
+    ) -> None:
         """`monitoring_urls`: those of all servers, separated by commas; none: nothing is asked."""
         self.name = "bus-storage"
         self.trouble: str | None = None

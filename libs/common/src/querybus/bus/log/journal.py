@@ -19,8 +19,7 @@ import nats.errors
 from nats.aio.msg import Msg
 from nats.js.errors import NotFoundError
 
-from querybus.bus.connection import Connected
-from querybus.bus.connection import answer_of
+from querybus.bus.connection import Connected, answer_of
 from querybus.bus.log.publish import FIRST_EVENTS, MESSAGE_ID, BusTrouble, address_of, last_message
 from querybus.bus.log.query_threads import thread_of
 from querybus.core.envelope import Envelope, Undecodable, decode
