@@ -210,7 +210,8 @@ def not_read(subject: Subject, reading: NotRead) -> Envelope[Concluded]:
     said = reading.best or ("" if reading.about else reading.likely)
     if not said:
         has_no_model = subject.model is None and subject.model_failure is None
-        is_beyond = reading.needs_model and has_no_model
+        # Without an example the words of the answer say what can be asked.
+        is_beyond = reading.needs_model and has_no_model and bool(reading.options)
         reply = fill(subject.texts.needs_model, {"words": reading.about}) if is_beyond else None
         return clarification(
             subject, reading.trigger, reading.about, reading.options, reply=reply, read_as=reading.read_as
