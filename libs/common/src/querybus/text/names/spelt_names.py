@@ -56,7 +56,7 @@ def spell_out(pieces: Sequence[str]) -> tuple[str, ...]:
 @lru_cache(maxsize=1)
 def abbreviations() -> Mapping[str, tuple[str, ...]]:
     """Return the usual abbreviations, each with its words."""
-    return {short: tuple(text.split()) for short, text in _listed("abbreviations.toml")["words"].items()}
+    return {short: tuple(text.split()) for short, text in _read_list("abbreviations.toml")["words"].items()}
 
 
 def halves(word: str) -> tuple[str, ...]:
@@ -87,7 +87,7 @@ def _ending(text: str) -> tuple[str, ...]:
 
 def _spellings(pieces: Sequence[str], language: _Foreign | None) -> Iterator[tuple[int, tuple[str, ...]]]:
     """Give how many of the first pieces stand for which words, the likeliest first."""
-    phrases = _listed("abbreviations.toml")["phrases"]
+    phrases = _read_list("abbreviations.toml")["phrases"]
     for length in range(min(_PHRASE_PIECES_MAX, len(pieces)), 1, -1):
         if text := phrases.get(" ".join(pieces[:length])):
             yield length, tuple(text.split())
@@ -132,7 +132,7 @@ def _inflected(word: str, language: _Foreign) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4)
 def _foreign_words(language: _Foreign) -> Mapping[str, tuple[str, ...]]:
-    listed = {word: tuple(text.split()) for word, text in _listed("foreign_words.toml")[language].items()}
+    listed = {word: tuple(text.split()) for word, text in _read_list("foreign_words.toml")[language].items()}
     return {form: text for word, text in listed.items() for form in (*_without_marks(word), word)}
 
 
@@ -147,5 +147,5 @@ _PLAIN: Final = str.maketrans("äöüßéèêëàâîïôûùç", "aouseeeeaaiio
 
 
 @lru_cache(maxsize=4)
-def _listed(file: str) -> Mapping[str, Mapping[str, str]]:
+def _read_list(file: str) -> Mapping[str, Mapping[str, str]]:
     return tomllib.loads(resources.files("querybus.text.names").joinpath(file).read_text(encoding="utf-8"))
